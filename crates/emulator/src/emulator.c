@@ -180,8 +180,7 @@ static int is_later(const u64 *one, const u64 *other) { return (long)one[0] > (l
 /* fstat, also in the form of newfstatat. */
 static int do_fstat(struct frame *f, long fd, struct stat *buffer) {
   long result = gate(SYS_fstat, fd, (long)buffer, 0, 0, 0);
-  if (result == 0 && is_served_file(buffer->dev, buffer->ino)) return 0;
-  return answer(f, result);
+  return result == 0 && !show(buffer->dev, &buffer->ino, buffer->mode) ? 0 : answer(f, result);
 }
 
 /* A directory of both shows the host's attributes, but for the times of the layer's where those are later. */
@@ -211,7 +210,7 @@ again:;
   if (way == BOTH) return do_stat_both(f, &found, buffer);
   long result = gate(SYS_newfstatat, found.dir, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result == 0 && may_be_served(&found) && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
+  if (result == 0 && may_be_served(&found) && (is_link(buffer->mode) || !show(buffer->dev, &buffer->ino, buffer->mode))) return 0;
   if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) {
     if (links++ >= LINKS || !(text = target(&found, to))) return 0;
     dir = AT_FDCWD;
@@ -220,10 +219,10 @@ again:;
   return answer(f, result);
 }
 
-/* The same of what statx has told. */
-static int is_served_statx(const char *buffer) {
+/* As `show`, of what statx has told. */
+static int show_statx(char *buffer) {
   u64 major = *(u32 *)(buffer + 136), minor = *(u32 *)(buffer + 140);
-  return is_served_file((minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12, *(u64 *)(buffer + 32));
+  return show((minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12, (u64 *)(buffer + 32), *(unsigned short *)(buffer + 28));
 }
 
 /* The same of it by statx, for which the time of the last change of attributes is the host's. */
@@ -251,7 +250,7 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
   if (text[0] == 0) {
     if (!(flags & AT_EMPTY_PATH) || dir == AT_FDCWD) return 0;
     long result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
-    return result == 0 && is_served_statx(buffer) ? 0 : answer(f, result);
+    return result == 0 && !show_statx(buffer) ? 0 : answer(f, result);
   }
   flags &= ~(u64)AT_EMPTY_PATH;
 again:;
@@ -262,7 +261,7 @@ again:;
   long result = gate(SYS_statx, found.dir, (long)found.real, flags, mask, (long)buffer);
   if (result == -ENOENT) return absent(f, &found);
   int is_a_link = result == 0 && is_link(*(unsigned short *)(buffer + 28));
-  if (result == 0 && may_be_served(&found) && (is_a_link || is_served_statx(buffer))) return 0;
+  if (result == 0 && may_be_served(&found) && (is_a_link || !show_statx(buffer))) return 0;
   if (!is_a_link || !follows) return answer(f, result);
   if (links++ >= LINKS || !(text = target(&found, to))) return 0;
   dir = AT_FDCWD;
@@ -275,7 +274,7 @@ static int is_plain(const struct found *found, long *result) {
   struct stat st;
   *result = gate(SYS_newfstatat, found->dir, (long)found->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0);
   if (*result != 0) return 0;
-  return !is_link(st.mode) && !(may_be_served(found) && is_served_file(st.dev, st.ino));
+  return !is_link(st.mode) && !(may_be_served(found) && is_served_file(st.dev, st.ino, st.mode));
 }
 
 /* Whether the host has a directory where one of both is. */
@@ -359,7 +358,7 @@ static int do_getdents(struct frame *f) {
   if (kind == 0 && WORD(HEADER + DIRS_ARE_OFF)) return 0;
   if (kind == 0) return answer(f, gate(f->number, f->a[0], f->a[1], f->a[2], 0, 0));
   u64 position = gate(SYS_lseek, f->a[0], 0, SEEK_CUR, 0, 0);
-  if ((position & ~(LIST_END | LIST_NUMBER)) == LIST_OURS || kind == FILE_SERVED) {
+  if ((position & ~(LIST_END | LIST_NUMBER)) == LIST_OURS || is_served_kind(kind, st.mode)) {
     /* The server has given all that there is. */
     return (position & ~LIST_NUMBER) == (LIST_OURS | LIST_END) ? answer(f, 0) : 0;
   }

@@ -47,7 +47,11 @@ static u64 file_hash(u64 dev, u64 ino) {
 
 static u32 file_kind(u64 dev, u64 ino) { return find(FILES, FILES_COUNT, file_hash(dev, ino)); }
 
-static int is_served_file(u64 dev, u64 ino) { return file_kind(dev, ino) == FILE_SERVED; }
+static int is_dir(u32 mode) { return (mode & S_IFMT) == S_IFDIR; }
+
+static int is_served_kind(u32 kind, u32 mode) { return kind == FILE_SERVED || (kind == FILE_COPY && is_dir(mode)); }
+
+static int is_served_file(u64 dev, u64 ino, u32 mode) { return is_served_kind(file_kind(dev, ino), mode); }
 
 /* The number that programs see of a file, for its own. */
 static u64 shown(u64 dev, u64 ino) {
@@ -58,6 +62,13 @@ static u64 shown(u64 dev, u64 ino) {
     if ((word ^ h) >> KIND_BITS == 0) return word & ((1 << KIND_BITS) - 1) && WORD(SHOWN + offset) ? WORD(SHOWN + offset) : ino;
   }
   return ino;
+}
+
+/* Puts the number there that programs see of a file whose other attributes are as the kernel says; 0: they are not. */
+static int show(u64 dev, u64 *ino, u32 mode) {
+  u32 kind = file_kind(dev, *ino);
+  if (kind == FILE_COPY) *ino = shown(dev, *ino);
+  return !is_served_kind(kind, mode);
 }
 
 /* Notes what was looked at, once: whether there was room. Without a text only that it is known: whether it was before. */

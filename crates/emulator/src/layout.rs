@@ -86,6 +86,9 @@ layout! {
     FILE_SERVED = 1;
     /// The directory is the topmost layer's alone. In a listing, marks are to be left out, and numbers to be replaced.
     FILE_ALONE = 2;
+    /// The file is a copy of the host's in the topmost layer, on the same file system: of its attributes, only the number is not what the kernel says. A directory is
+    /// as with `FILE_SERVED`.
+    FILE_COPY = 3;
     /// Both kinds of hashes are within so many places of their first, in the last of the three.
     PROBES = 64;
     /// The numbers that programs see of those files, in the same places; 0 where the place is free.

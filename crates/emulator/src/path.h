@@ -147,7 +147,7 @@ static int is_in_plain_dir(struct state *s, long dir, const char *text, struct f
   if (p.slash >= 0 || !is_name(text, p.len) || gate(SYS_fstat, dir, (long)&st, 0, 0, 0) != 0) return 0;
   if ((st.mode & S_IFMT) != S_IFDIR || st.dev == WORD(HEADER + PROC_DEV)) return 0;
   u32 kind = file_kind(st.dev, st.ino);
-  if (kind == FILE_SERVED) return 0;
+  if (is_served_kind(kind, st.mode)) return 0;
   f->dir = dir;
   f->real = text;
   f->name = 0;

@@ -208,7 +208,7 @@ fn what_goes_through_is_the_hosts() {
 #[cfg(target_arch = "x86_64")]
 fn looks_need_no_server() {
     let dir = scratch_in_target();
-    for (name, text) in [("both/old", "old"), ("deep/first/file", ""), ("deep/child/file", "file")] {
+    for (name, text) in [("both/old", "old"), ("deep/first/file", ""), ("deep/child/file", "file"), ("copied", "some")] {
         let name = dir.path().join(name);
         fs::create_dir_all(name.parent().expect("a directory")).expect("directories");
         fs::write(name, text).expect("write");
@@ -226,7 +226,8 @@ fn looks_need_no_server() {
         (
             0,
             "True True False True False ['dir', 'file'] [] False True\n\
-             True True True True old True True file False False 7\n",
+             True True True True old True True file False False 7\n\
+             (True, 8) (True, 8) (True, 8)\n",
             ""
         )
     );

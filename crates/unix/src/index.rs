@@ -154,7 +154,7 @@ impl Index {
             layer.each(&TreePath::root(), &mut |path, what| said.push((path.clone(), what)));
             index.enter(view, said, number == top);
             let copies = layer.copies().collect();
-            index.enter_copies(view, copies);
+            index.enter_copies(view, copies, number == top);
         }
         if view.layers().iter().any(|layer| !layer.is_empty()) {
             index.serve_root(view);
@@ -225,14 +225,12 @@ impl Index {
         self.header[words(at::IS_OFF)].store(1, Release);
     }
 
-    /// Puts what is known of a hash into a table: in which place.
-    fn put(&self, table: &[AtomicU64], count: u64, hash: u64, what: u64) -> Option<usize> {
-        let place = place_for(table, count, hash);
-        match place {
+    /// Puts what is known of a hash into a table.
+    fn put(&self, table: &[AtomicU64], count: u64, hash: u64, what: u64) {
+        match place_for(table, count, hash) {
             Some(place) => table[place].store((hash >> at::KIND_BITS << at::KIND_BITS) | what, Release),
             None => self.off(),
         }
-        place
     }
 
     fn say(&self, path: &TreePath, what: u64) {
@@ -251,11 +249,14 @@ impl Index {
 
     /// What is known of a file; `shown` is the number that programs see, if that is not its own.
     fn say_file(&self, (dev, ino): (u64, u64), what: u64, shown: Option<u64>) {
-        if let Some(place) = self.put(&*self.files, at::FILES_COUNT, file_hash(dev, ino), what)
+        let hash = file_hash(dev, ino);
+        // First: the library reads the number of what it finds.
+        if let Some(place) = place_for(&*self.files, at::FILES_COUNT, hash)
             && (shown.is_some() || what != at::FILE_SERVED || self.shown[place].load(Relaxed) == 0)
         {
             self.shown[place].store(shown.unwrap_or(ino), Relaxed);
         }
+        self.put(&*self.files, at::FILES_COUNT, hash, what);
     }
 
     /// What is open on a directory that layers have to do with is looked at by the server, in whichever of them it is.
@@ -317,7 +318,7 @@ impl Index {
         }
     }
 
-    fn enter_copies(&self, view: &View, copies: Vec<(u64, Option<(u64, u64)>)>) {
+    fn enter_copies(&self, view: &View, copies: Vec<(u64, Option<(u64, u64)>)>, is_top: bool) {
         if copies.is_empty() {
             return;
         }
@@ -325,9 +326,15 @@ impl Index {
             view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
         for (copy, of) in copies {
             of.iter().for_each(|of| self.say_file(*of, at::FILE_SERVED, None));
-            // The number of one that is gone is free for others.
-            let (what, shown) = of.map_or((0, copy), |(_, ino)| (at::FILE_SERVED, ino));
-            devs.iter().for_each(|dev| self.say_file((*dev, copy), what, Some(shown)));
+            for dev in &devs {
+                let (what, shown) = match of {
+                    // The number of one that is gone is free for others.
+                    None => (0, copy),
+                    // What is open on a copy of another layer's may be another file by its name.
+                    Some((of_dev, ino)) => (if is_top && of_dev == *dev { at::FILE_COPY } else { at::FILE_SERVED }, ino),
+                };
+                self.say_file((*dev, copy), what, Some(shown));
+            }
         }
     }
 
@@ -351,7 +358,7 @@ impl Index {
             self.forget_dirs();
         }
         self.enter(view, said, true);
-        self.enter_copies(view, changes.copies);
+        self.enter_copies(view, changes.copies, true);
     }
 
     /// A directory or a link was removed or renamed, or may have been: what was looked up is looked up again.

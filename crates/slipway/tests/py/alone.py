@@ -14,6 +14,10 @@ os.stat('made/file'), os.stat('file', dir_fd=made)
 # A directory of both, and one of the host's whose children were not looked at.
 open('both/new', 'w').close()
 os.stat('both/old'), os.stat('deep/first/file')
+# A file of the host's, of which the layer then has a copy.
+number = os.stat('copied').st_ino
+copied = open('copied', 'a+')
+copied.write('more'), copied.flush()
 # A program of the host's, which makes no call but its exit.
 seven = os.path.abspath('seven')
 
@@ -39,8 +43,10 @@ try:
         both = error.errno == errno.EINVAL
     both = both and os.access('both', os.R_OK | os.X_OK), stat.S_ISDIR(os.stat('both').st_mode), os.open('both', os.O_RDONLY) > 0
     linked = os.stat('link') == os.stat('both/old'), open('link').read(), os.access('link', os.R_OK), os.path.islink('link')
+    copied = [(st.st_ino == number, st.st_size) for st in (os.stat('copied'), os.lstat('copied'), os.fstat(copied.fileno()))]
     child = open('deep/child/file').read(), os.path.lexists('deep/child/none'), os.path.lexists('deep/none/file')
 finally:
     os.kill(server, signal.SIGCONT)
 print(*found)
 print(*both, *linked, *child, ran)
+print(*copied)
