@@ -532,6 +532,11 @@ impl Ring {
         self.control.reader.waits.load(Ordering::Relaxed) != 0
     }
 
+    /// Lowers the reader's flag after a timed wait (R7), unless more was asked for meanwhile.
+    pub fn disarm_timed_reader(&self) {
+        let _ = self.control.reader.waits.compare_exchange(TIMED_WAIT, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Lowers the reader's flag: it is awake and will look by itself.
     #[inline]
     pub fn disarm_reader(&self) {

@@ -36,7 +36,13 @@ fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
 }
 
 fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
+    /// Two threads that register the first streams at once make one set.
+    static MAKING: Mutex<()> = Mutex::new(());
     set_of(epfd).or_else(|| {
+        let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(set) = set_of(epfd) {
+            return Some(set);
+        }
         let set = EpollSet::new(epfd).ok()?;
         let shared = table::is_shared_set(epfd);
         let put = table::put(epfd, Slot::Set(Arc::clone(&set)));
@@ -246,8 +252,8 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     let mut kernel = Waiting::new(mask);
     kernel.raw = raw;
     let result = table::borrowed(set.descriptor(), |epfd| {
-        // Events for ourselves come among the program's, so there is space for more than it asked.
-        set.wait(&mut out, max, timeout, &mut |found, most, time| kernel.epoll(epfd, found, most.max(1) + 16, time))
+        // No more than the program has space for, events for ourselves among them: the kernel reports edges once.
+        set.wait(&mut out, max, timeout, &mut |found, most, time| kernel.epoll(epfd, found, most.max(1), time))
     });
     let answer = match result {
         Err(error) => fail(error),

@@ -20,9 +20,14 @@ use crate::support::{
 const MESSAGES: u32 = 10_000;
 
 fn epoll(set: Fd, timeout: i32) -> Vec<(u64, u32)> {
+    epoll_some(set, 8, timeout)
+}
+
+/// With room for so many events, eight at most.
+fn epoll_some(set: Fd, most: i32, timeout: i32) -> Vec<(u64, u32)> {
     let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
     let count = loop {
-        let n = call!(epoll_wait(set, events.as_mut_ptr(), 8, timeout));
+        let n = call!(epoll_wait(set, events.as_mut_ptr(), most, timeout));
         if n >= 0 || errno() != EINTR {
             break good(n);
         }
@@ -401,6 +406,35 @@ fn exclusive_waits_and_half_closed_ends() {
         assert_eq!(ready(c.client, POLLIN | POLLOUT | libc::POLLRDHUP), POLLIN | POLLOUT | libc::POLLRDHUP);
         assert_eq!(read_up_to(c.client, 5), b"w");
         call!(close(set));
+    });
+}
+
+/// The kernel reports an edge once, and what is registered for one report.
+#[test]
+fn what_a_wait_has_no_room_for_the_next_one_reports() {
+    hooked(|| {
+        let _step = Step::begin("more events than there is room for");
+        let server = Server::listen();
+        let c = server.connection();
+        c.exchange();
+        let set = epoll_set();
+        watch(set, c.client, EPOLLIN as u32, 0);
+        for (kind, timeout) in [(EPOLLET, 0), (EPOLLET, -1), (libc::EPOLLONESHOT, 0), (libc::EPOLLONESHOT, -1)] {
+            let others: Vec<Fd> = (0..5).map(|_| good(call!(eventfd(1, 0))) as Fd).collect();
+            for (data, fd) in (1..).zip(&others) {
+                watch(set, *fd, (EPOLLIN | kind) as u32, data);
+            }
+            write_all(c.server, b"x");
+            // The connection is reported until it is read, with the others or in turns with them.
+            let mut told = Vec::new();
+            while told.len() < others.len() {
+                told.extend(epoll_some(set, 2, timeout).into_iter().map(|(data, _)| data).filter(|data| *data != 0));
+            }
+            told.sort_unstable();
+            assert_eq!(told, [1, 2, 3, 4, 5]);
+            assert_eq!(read_up_to(c.client, 1), b"x");
+            others.iter().for_each(|fd| _ = good(call!(close(*fd))));
+        }
     });
 }
 

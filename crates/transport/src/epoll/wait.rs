@@ -31,6 +31,9 @@ const COMPANY: u64 = 20_000_000;
 /// Bells that a stream's sets leave in the line's queue, which holds some 270: a bell that finds no place there is no edge.
 const UNHEARD: u32 = 32;
 
+/// So often a wait that may not sleep asks the kernel, where its program has little room: some of what is for ourselves is told each time.
+const MOST_ASKS: u32 = 16;
+
 /// One wait as it goes on.
 struct Course {
     /// The time of the last look at the clock, if that is not long ago.
@@ -45,6 +48,23 @@ struct Course {
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
+        let result = self.wait_here(out, max, timeout, poller);
+        self.leave_to_others();
+        result
+    }
+
+    /// What this thread has activated and does not wait for any more, those that sleep in the set wait for: its bells ring again, or they are
+    /// told of what is there.
+    fn leave_to_others(&self) {
+        self.sleepers.wake(|| {
+            let all_rest = self.lie_down(&mut locked(&self.state));
+            if !all_rest {
+                self.rouse();
+            }
+        });
+    }
+
+    fn wait_here(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
         let mut course = Course { time: None, deadline: None, won: Won::Looking, waited: None, timed: false };
         let mut timed = false;
         let mut scratch = Vec::new();
@@ -68,12 +88,21 @@ impl EpollSet {
                 // Nobody on a ring keeps the others waiting: the kernel's part has its turn.
                 state.glanced = time;
                 drop(state);
-                scratch.clear();
                 let asked = max - out.len();
-                let result = poller(&mut scratch, asked, Some(Duration::ZERO));
-                let mut state = locked(&self.state);
-                state.note_glance(time, result.is_ok() && scratch.len() < asked);
-                self.sort(&mut state, &scratch, out);
+                let mut asks = 0;
+                let (mut state, result) = loop {
+                    scratch.clear();
+                    asks += 1;
+                    let result = poller(&mut scratch, asked, Some(Duration::ZERO));
+                    let mut state = locked(&self.state);
+                    let told = scratch.len() < asked;
+                    state.note_glance(time, result.is_ok() && told);
+                    self.sort(&mut state, &scratch, out);
+                    // Else all that there was room for was for ourselves.
+                    if told || !out.is_empty() || asks == MOST_ASKS {
+                        break (state, result);
+                    }
+                };
                 if out.is_empty() {
                     result?;
                     self.gather(&mut state, out, max, &course, time);
@@ -104,6 +133,7 @@ impl EpollSet {
                     continue;
                 }
                 state = locked(&self.state);
+                self.catch_up(&mut state);
             }
             office.iter().for_each(|office| office.lie_down());
             let ready = if flowing { !state.arm_timed() } else { !self.lie_down(&mut state) };
@@ -191,6 +221,7 @@ impl EpollSet {
     pub fn sift(&self, events: &[Event]) -> Vec<Event> {
         let mut out = Vec::new();
         self.sort(&mut locked(&self.state), events, &mut out);
+        self.leave_to_others();
         out
     }
 
@@ -302,7 +333,7 @@ impl EpollSet {
                 entry.stream.arm(entry.rings_for());
             }
             if entry.stirs() {
-                entry.stream.disarm();
+                // Its flag stays up: another may rest on it, and a bell too many does no harm.
                 stirring = true;
                 state.active.push(fd);
             } else if entry.stream.office().is_some() {
@@ -383,7 +414,7 @@ impl State {
         self.busy().for_each(|entry| entry.stream.arm_lazily());
         let stirring = self.busy().any(Entry::stirs);
         if stirring {
-            self.busy().for_each(|entry| entry.stream.disarm());
+            self.busy().for_each(|entry| entry.stream.end_timed_wait());
         }
         !stirring
     }
@@ -392,7 +423,7 @@ impl State {
     fn wake_up(&mut self) {
         for fd in self.active.clone() {
             if let Some(entry) = self.entry(fd) {
-                entry.stream.disarm();
+                entry.stream.end_timed_wait();
                 if !entry.stirs() {
                     entry.ran_dry();
                 }

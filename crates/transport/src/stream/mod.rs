@@ -114,6 +114,8 @@ pub struct Stream {
     due: AtomicU32,
     /// What the epoll sets know: 1, of the line; 2, of the segment.
     told_sets: AtomicU32,
+    /// 1: a thread that was awake took a bell, of which the sets are to be told.
+    took_bell: AtomicU32,
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
@@ -213,6 +215,7 @@ impl Stream {
             prospect: Mutex::default(),
             due: AtomicU32::new(0),
             told_sets: AtomicU32::new(0),
+            took_bell: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
             renounced: AtomicU32::new(0),
@@ -355,6 +358,7 @@ impl Stream {
         }
         let mut mail = locked(&self.mail);
         let mut heard = 0;
+        let tells = bells.is_none() && self.in_sets.load(Relaxed) != 0;
         for _ in 0..MOST_HEARD {
             if !self.line_alive() {
                 break;
@@ -364,6 +368,9 @@ impl Stream {
                 Heard::Message(Message::Bell) => {
                     add(&self.counts.heard, 1);
                     heard += 1;
+                    if tells {
+                        self.took_bell.store(1, Relaxed);
+                    }
                     if Some(heard) == bells && Settings::get().stage != Stage::One {
                         break;
                     }

@@ -170,7 +170,7 @@ impl Stream {
         let (rx, tx) = (&self.state.rx, &self.state.tx);
         self.finish_giving_back();
         if rx.mode.load(Relaxed) != mode::AFTER {
-            let (state, start) = segment.rx.opening();
+            let (state, _) = segment.rx.opening();
             let has_ended = || state == CLOSED || !self.line_alive();
             let turn = match rx.mode.load(Relaxed) {
                 mode::BEFORE => state != UNOPENED || has_ended(),
@@ -179,6 +179,8 @@ impl Stream {
             if turn {
                 // Waited for: a thread that goes on without may sleep through the change that another makes.
                 let _guard = self.lock_receiving(Some(fd));
+                // Once more, after the line's end was seen: the peer may have opened the ring, filled it and gone.
+                let (state, start) = segment.rx.opening();
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {
                         rx.mode.store(mode::AFTER, Relaxed);
@@ -250,14 +252,10 @@ impl Stream {
         }
     }
 
-    /// Lowers the reader's flag: this end looks by itself now. Not while somebody sleeps on it.
-    pub fn disarm(&self) {
-        self.state.common.sleepers.if_none(|| self.lower_flag());
-    }
-
-    fn lower_flag(&self) {
+    /// Takes back what a timed wait has asked for: this end looks by itself now.
+    pub fn end_timed_wait(&self) {
         if let Some(segment) = self.line() {
-            segment.rx.disarm_reader();
+            segment.rx.disarm_timed_reader();
         }
     }
 
@@ -296,11 +294,14 @@ impl Stream {
             if rang {
                 self.attend_to(Some(1));
             }
-            // An epoll set may rest on the same flag. It is told below when the bell rang; if not, it
+            // An epoll set may rest on the same flag. It is told below when the bell rang; if not, or if it is another process's, it
             // still counts on it.
             let sets = locked(&self.sets);
-            if rang || sets.is_empty() {
-                self.lower_flag();
+            if (rang || sets.is_empty())
+                && self.state.common.forked.load(Relaxed) == 0
+                && let Some(segment) = self.line()
+            {
+                segment.rx.disarm_reader();
             }
         });
         if rang {

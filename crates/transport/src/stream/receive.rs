@@ -54,7 +54,12 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
+        let was_cut_short = self.was_cut_short();
         let result = if self.is_empty() { Err(Errno::AGAIN) } else { self.receive_locked(fd, to, how) };
+        if self.was_cut_short() && !was_cut_short && self.in_sets.load(Relaxed) != 0 {
+            // A set that rests by now, in another thread or as its program read on later, is to report what is left.
+            self.alert_sets();
+        }
         self.tell_sets();
         self.rouse_the_late(fd);
         result

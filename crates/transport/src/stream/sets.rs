@@ -44,11 +44,14 @@ impl Stream {
     }
 
     /// The connection may just have got a line, whose bells its epoll sets are to hear, or a segment: those that left it to
-    /// the kernel take it over. Called without locks.
+    /// the kernel take it over. Or this thread has taken a bell, for descriptors that came with it. Called without locks.
     pub(crate) fn tell_sets(&self) {
         let now = if self.segment.get().is_some() { 2 } else { u32::from(self.line_alive()) };
         if now > self.told_sets.load(Relaxed) && self.told_sets.fetch_max(now, Relaxed) < now {
             self.sets().iter().for_each(|set| set.welcome(self));
+        }
+        if self.took_bell.load(Relaxed) != 0 && self.took_bell.swap(0, Relaxed) != 0 {
+            self.alert_sets();
         }
     }
 

@@ -144,6 +144,84 @@ fn a_read_that_ends_with_its_turn_is_not_the_last() {
     assert_eq!([read(&server), read(&server), read(&server)], [Ok(1000), Err(Errno::AGAIN), Ok(2000)]);
     assert_eq!(reports(), 0, "it has read on unasked");
     assert!(set.lie_down(&mut locked(&set.state)));
+    // It rests before a turn is read: in another thread, or as its program does something else first.
+    assert_eq!(send(&client, &[0; 4000]), Ok(4000));
+    set.alert(&server.0);
+    assert_eq!(reports(), 1);
+    server.0.allot(1000);
+    assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
+    assert_eq!((read(&server), reports()), (Ok(1000), 1));
+    server.0.allot(0);
+    assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
+    assert_eq!((read(&server), reports()), (Err(Errno::AGAIN), 1));
+}
+
+/// The server's end is in a set that rests, and the client has sent something, for which its bell has rung.
+fn rung(set: &Arc<EpollSet>, [client, server]: &[(Arc<Stream>, OwnedFd); 2], data: u64) {
+    set.add(server.1.as_raw_fd(), &server.0, IN, data).expect("room");
+    assert!(wait(set, 0).is_empty());
+    assert!(set.lie_down(&mut locked(&set.state)));
+    assert_eq!((send(client, b"b"), server.0.armed()), (Ok(1), false));
+}
+
+#[test]
+fn a_bell_that_a_reader_has_taken_the_set_is_told_of() {
+    let ends = pair();
+    let (_epfd, set) = set();
+    rung(&set, &ends, 7);
+    let [_, server] = &ends;
+    // As one does that looks for descriptors.
+    server.0.attend();
+    assert_eq!(read(server), Ok(1));
+    assert!(locked(&set.state).active.contains(&server.1.as_raw_fd()), "no bell would ring for what comes next");
+}
+
+#[test]
+fn what_a_thread_leaves_wakes_one_that_sleeps() {
+    let pairs = [pair(), pair()];
+    let (_epfd, set) = set();
+    let [first, second] = &pairs;
+    rung(&set, first, 0);
+    rung(&set, second, 1);
+    let fds = [first, second].map(|[_, server]| server.1.as_raw_fd());
+    let bells = fds.map(|fd| locked(&set.state).entry(fd).map(|entry| entry.line_tag).expect("a member"));
+    let kicked = || rustix::io::read(set.kick.load().as_fd(), &mut [0u8; 8]).is_ok();
+    while kicked() {}
+    let mut sleep = |_: &mut Vec<Event>, _, _| {
+        // Another thread hears both bells, and has room for one event.
+        let mut both = |events: &mut Vec<Event>, _, _| {
+            events.extend(bells.map(|data| Event { events: IN, data }));
+            Ok(())
+        };
+        let mut out = Vec::new();
+        assert_eq!(set.wait(&mut out, 1, None, &mut both), Ok(()));
+        assert_eq!(out.len(), 1);
+        assert!(kicked());
+        // Nor does it take along the bell of what it has read, and goes on to work for.
+        pairs.iter().for_each(|[_, server]| assert_eq!(read(server), Ok(1)));
+        assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut |_, _, _| Ok(())), Ok(()));
+        assert!(pairs.iter().all(|[_, server]| server.0.armed()) && !kicked());
+        Err(Errno::INTR)
+    };
+    assert_eq!(set.wait(&mut Vec::new(), 1, None, &mut sleep), Err(Errno::INTR));
+}
+
+#[test]
+fn a_set_that_stirs_leaves_the_flag_of_another() {
+    let [client, server] = pair();
+    let ((_one, reading), (_other, writing)) = (set(), set());
+    let fd = server.1.as_raw_fd();
+    reading.add(fd, &server.0, IN, 7).expect("room");
+    assert!(wait(&reading, 0).is_empty());
+    assert!(reading.lie_down(&mut locked(&reading.state)));
+    writing.add(fd, &server.0, OUT, 8).expect("room");
+    assert!(!writing.lie_down(&mut locked(&writing.state)), "there is space");
+    assert!(server.0.armed());
+    // Nor does one in a timed wait.
+    locked(&writing.state).wake_up();
+    assert!(server.0.armed());
+    assert_eq!(send(&client, b"b"), Ok(1));
+    assert!(!server.0.armed());
 }
 
 #[test]
