@@ -89,7 +89,7 @@ __attribute__((noinline)) static int do_open_to_write(struct frame *f, struct st
       && gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == 0 && (st.mode & S_IFMT) == S_IFREG) {
     if (access != O_WRONLY && !(flags & O_TRUNC) && !note(&found, LOG_OPENED)) return 0;
     long fd = open_upper(&found, rest);
-    return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR ? 0 : answer(f, fd);
+    return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : answer(f, fd);
   }
   long device = way == NATIVE && !is_new ? open_device(&found, rest) : -ENOENT;
   if (device != -ENOENT && device != -ELOOP) return answer(f, device);
@@ -161,6 +161,8 @@ again:;
   /* A link leads to a name that the kernel doesn't know. */
   long fd = gate(SYS_openat, found.dir, (long)found.real, flags | O_NOFOLLOW, 0, 0);
   if (fd == -ENOENT) return absent(f, &found);
+  /* The process's own rules (landlock(7)) don't know the layer's directory. */
+  if (fd == -EACCES && found.is_upper) return 0;
   if (fd == -ELOOP && !(flags & O_NOFOLLOW) && links++ < LINKS && (text = target(&found, to))) {
     dir = AT_FDCWD;
     goto again;
@@ -333,6 +335,9 @@ static int do_readlink(struct frame *f, struct state *s, int dir, const char *te
   return answer(f, result);
 }
 
+/* What follows the first two bytes of a mark's name: "slipway-". */
+#define MARK 0x2d79617770696c73UL
+
 /* Leaves the layer's marks out of what the kernel listed, and puts the numbers there that programs see. */
 static long tidy(char *list, long len, u64 dev) {
   for (long at = 0; at + 24 <= len;) {
@@ -340,7 +345,7 @@ static long tidy(char *list, long len, u64 dev) {
     long size = *(volatile unsigned short *)(entry + 16);
     /* Another thread may write there. */
     if (size < 24 || size > len - at) break;
-    if (entry[19] == '.' && entry[20] == 1) {
+    if (entry[19] == '.' && entry[20] == 1 && size >= 32 && *(u64 *)(entry + 21) == MARK) {
       copy(entry, entry + size, len - at - size);
       len -= size;
       continue;

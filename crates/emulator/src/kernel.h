@@ -7,7 +7,7 @@ enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, 
        SYS_getpid = 39, SYS_execve = 59, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192,
        SYS_getdents64 = 217, SYS_exit_group = 231, SYS_waitid = 247, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_openat2 = 437, SYS_faccessat2 = 439 };
-enum { ENOENT = 2, ECHILD = 10, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
+enum { ENOENT = 2, ECHILD = 10, EACCES = 13, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_TRUNC = 01000, O_APPEND = 02000, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000 };

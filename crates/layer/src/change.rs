@@ -164,10 +164,14 @@ impl View {
         Ok(())
     }
 
-    /// Moves what was made in `work` to its place, also in a directory that its owner may not write: what is there is in it already.
+    /// Moves what was made in `work` to its place, also in a directory that its owner may not write: the name is in it already, so that its
+    /// times stay.
     fn put(&self, top: usize, temporary: &[u8], path: &TreePath) -> Result<(), Errno> {
         let (layer, parent) = (&self.layers[top], path.parent());
-        with_rights(self.at(Place::Layer(top), &parent), || renameat(&layer.work, temporary, &layer.files, path.relative()))
+        let dir = self.at(Place::Layer(top), &parent);
+        let stat = dir.stat()?;
+        with_rights(dir, || renameat(&layer.work, temporary, &layer.files, path.relative()))?;
+        utimensat(dir.dir, dir.name, &copy::times(&stat), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Remembers whose copy the file of that name in `work` is.

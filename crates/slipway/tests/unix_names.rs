@@ -5,6 +5,7 @@ mod harness;
 use harness::build::{asset, build_c, scratch_in_target};
 use harness::process::clean;
 use harness::{Running, SLIPWAY};
+use slipway_test_support::until;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -303,4 +304,72 @@ for fd in (8, 9):
     for options in [&["--net-only"][..], &[]] {
         assert_eq!(run(options), "2 2 []\n2 2 []\n", "{options:?}");
     }
+}
+
+/// A name that the command has removed is the host's again, who makes a file there.
+#[test]
+fn a_name_that_is_left_is_the_hosts() {
+    let script = "import os, time
+open('kept/x', 'w').close(), os.unlink('kept/x')
+open('kept/y', 'w').close(), os.rename('kept/y', 'kept/z')
+print(os.path.exists('kept/x'), os.path.exists('kept/y'))
+open('through/ready', 'w').close()
+while not os.path.exists('through/go'): time.sleep(0.001)
+print(os.path.exists('kept/x'), os.path.exists('kept/y'), os.path.exists('kept/z'))";
+    for options in [&["--net-only"][..], &[]] {
+        let dir = scratch_in_target();
+        let at = |name: &str| dir.path().join(name);
+        ["kept", "through"].iter().for_each(|name| fs::create_dir(at(name)).expect("mkdir"));
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "--quiet", "--discard"]).args(options).arg("--allow-write").arg(at("through"));
+        command.args(["--", "/usr/bin/python3", "-c", script]).env("XDG_STATE_HOME", at("state")).current_dir(dir.path());
+        clean(&mut command);
+        let running = Running::start(command);
+        until("the names are left", || at("through/ready").exists());
+        ["kept/x", "kept/y", "through/go"].iter().for_each(|name| fs::write(at(name), "").expect("write"));
+        let ran = running.finish();
+        assert_eq!(
+            (ran.code(), ran.stdout.as_str(), ran.stderr.as_str()),
+            (0, "False False\nTrue True True\n", ""),
+            "{options:?}"
+        );
+    }
+}
+
+/// To write to a file changes no directory's time. A name may begin as the layer's own marks do. And a process's own rules hold for the tree
+/// that it sees.
+#[test]
+fn what_the_layer_does_for_itself_is_not_seen() {
+    let script = "import ctypes, os, struct
+times = [os.stat(name).st_mtime for name in ('.', 'a', 'a/b')]
+open('a/b/file', 'a').write('more')
+print([os.stat(name).st_mtime for name in ('.', 'a', 'a/b')] == times)
+os.mkdir('new'), open('new/.\\x01a', 'w').close()
+print(os.listdir('new'))
+open('new/file', 'w').write('text')
+call = ctypes.CDLL(None).syscall
+rules = call(444, struct.pack('Q', 4), 8, 0)
+if rules >= 0:
+    call(445, rules, 1, struct.pack('=Qi', 4, os.open('.', os.O_PATH)), 0)
+    ctypes.CDLL(None).prctl(38, 1, 0, 0, 0), call(446, rules, 0)
+print(open('new/file').read(), open('new/file', 'r+').read(), open('a/b/file').read())";
+    let run = |options: Option<&[&str]>| {
+        let dir = scratch_in_target();
+        let root = dir.path().join("tree");
+        fs::create_dir_all(root.join("a/b")).expect("directories");
+        fs::write(root.join("a/b/file"), "some").expect("write");
+        let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
+        if let Some(options) = options {
+            command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
+        }
+        command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    let host = run(None);
+    assert_eq!(host, "True\n['.\\x01a']\ntext text somemore\n");
+    assert_eq!(run(Some(&["--net-only"])), host);
+    assert_eq!(run(Some(&[])), host);
 }

@@ -357,8 +357,20 @@ impl Index {
         if said.iter().any(|(path, what)| *what == Said::Dir && is_own(path)) {
             self.forget_dirs();
         }
-        self.enter(view, said, true);
+        // Before their names: the library shows the number of what it finds.
         self.enter_copies(view, changes.copies, true);
+        self.enter(view, said, true);
+    }
+
+    /// A name was removed from the topmost layer: where no layer says anything of it any more, it is the host's, who may make one.
+    pub(crate) fn vacate(&self, view: &View, path: &TreePath) {
+        let mut is_said = view.is_through(path);
+        for layer in view.layers() {
+            layer.each(path, &mut |_, _| is_said = true);
+        }
+        if !is_said {
+            self.say(path, 0);
+        }
     }
 
     /// A directory or a link was removed or renamed, or may have been: what was looked up is looked up again.

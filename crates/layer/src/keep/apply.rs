@@ -203,6 +203,8 @@ impl Layer {
                     }
                 }
                 if is_empty {
+                    let stat = at.stat()?;
+                    self.log.add(crate::log::Line::Gone { ino: stat.st_ino }).map_err(|_| Errno::IO)?;
                     remove_tree(at)?;
                     self.tree.take(path);
                 } else if let Some(dir) = self.tree.dir_mut(path) {

@@ -58,7 +58,15 @@ impl Server {
         let found = self.lookup_last(caller, dir, &text)?.to_remove(&text, is_dir)?;
         self.view.remove(&found, is_dir)?;
         self.left(&found);
+        self.vacated(&found);
         Ok(Answer::Value(0))
+    }
+
+    /// Nothing is at the name any more. Of a directory the server goes on to answer.
+    fn vacated(&self, was: &Found) {
+        if was.kind() != FileType::Directory {
+            self.index.iter().for_each(|index| index.vacate(&self.view, &was.path));
+        }
     }
 
     /// A name is no longer what it was: paths may have led over it.
@@ -85,6 +93,7 @@ impl Server {
         self.index.iter().for_each(|index| index.serve(&new.path));
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
         self.view.rename(&found, &new.path, flags)?;
+        self.vacated(&found);
         let (there, back) = ((&found.path, &new.path), (&new.path, &found.path));
         let moves = if flags.contains(RenameFlags::EXCHANGE) { &[there, back][..] } else { &[there] };
         let moved = |was: &Found| was.kind() == FileType::Directory;
