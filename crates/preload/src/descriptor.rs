@@ -1,6 +1,7 @@
 //! Hooks on closing and copying descriptors, their flags, and shutdown.
 
 use crate::{
+    epoll,
     real::{fail, real, shield},
     room::made,
     table,
@@ -80,6 +81,10 @@ unsafe extern "C" fn closefrom(first: c_int) {
 
 fn copied(old: c_int, new: c_int) -> c_int {
     if new >= 0 && old != new {
+        if table::is_own_set(old) {
+            // What is registered by one number is waited for by the other: both are to be the same set.
+            shield(|| epoll::make_set(old), || {});
+        }
         table::share(old);
         if table::is_used(old) {
             shield(|| table::duplicate(old, new), || {});
@@ -165,11 +170,12 @@ pub fn follow_signals(fd: c_int, stream: &Stream) {
 }
 
 fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_int {
-    if result < 0 || !table::is_used(fd) {
+    if result < 0 {
         return result;
     }
     match command {
         F_DUPFD | F_DUPFD_CLOEXEC => return copied(fd, result),
+        _ if !table::is_used(fd) => {}
         F_SETFL => {
             if let Some(stream) = table::stream(fd) {
                 stream.set_nonblocking(argument as c_int & O_NONBLOCK != 0);

@@ -53,6 +53,11 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     })
 }
 
+/// The epoll set `epfd` is to be known by its number.
+pub fn make_set(epfd: c_int) {
+    set_or_new(epfd);
+}
+
 /// A number that is a set's now: what was known of it was another file's.
 fn created(epfd: c_int) -> c_int {
     if epfd >= 0 {

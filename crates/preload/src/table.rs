@@ -138,11 +138,18 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
     let used = USED.get(fd as usize).filter(|used| used.load(Relaxed) != 0)?;
     used.store(0, Relaxed);
     let slot = TABLE[fd as usize].swap(None)?;
-    if let Slot::Stream(stream) = &*slot {
-        stream.leave_sets(fd);
-        if stream.lose_descriptor() {
-            borrowed(fd, |fd| stream.part(fd));
+    match &*slot {
+        Slot::Stream(stream) => {
+            stream.leave_sets(fd);
+            if stream.lose_descriptor() {
+                borrowed(fd, |fd| stream.part(fd));
+            }
         }
+        Slot::Set(set) if set.descriptor() == fd => {
+            let is_it = |other: &RawFd| matches!(get(*other).as_deref(), Some(Slot::Set(other)) if Arc::ptr_eq(other, set));
+            self::used().find(is_it).into_iter().for_each(|other| set.move_to(other));
+        }
+        _ => {}
     }
     Some(slot)
 }
@@ -166,6 +173,11 @@ pub fn is_shared_set(fd: RawFd) -> bool {
     USED.get(fd as usize).is_none_or(|used| used.load(Relaxed) != OWN_SET)
 }
 
+/// Whether `fd` is an epoll set without a slot, which this process made, and nobody else has a descriptor of.
+pub fn is_own_set(fd: RawFd) -> bool {
+    !is_shared_set(fd)
+}
+
 /// Others get descriptors of what `fd` is.
 pub fn share(fd: RawFd) {
     if let Some(used) = USED.get(fd as usize) {
@@ -187,14 +199,18 @@ pub fn share_some(first: c_uint, last: c_uint) {
 pub fn duplicate(old: RawFd, new: RawFd) {
     match get(old).as_deref() {
         None => {}
-        // Who waits by the new number does so by no hook.
-        Some(Slot::Set(set)) => set.expose(),
         // What becomes of one number would not be seen at the other.
         Some(Slot::Early(_)) => {
             leave(old);
             leave(new);
         }
-        Some(slot) => _ = put(new, slot.clone()),
+        Some(slot) => {
+            if let Slot::Set(set) = slot {
+                // Who waits by the new number may do so by no hook.
+                set.expose();
+            }
+            put(new, slot.clone());
+        }
     }
 }
 

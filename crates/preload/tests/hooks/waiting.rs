@@ -8,6 +8,8 @@ use std::{
 
 use libc::{EAGAIN, EINTR, EPOLLET, EPOLLIN, EPOLLOUT, EPOLLRDHUP, POLLIN, POLLOUT, SO_RCVTIMEO, SOL_SOCKET};
 
+use slipway_transport::status::Transport;
+
 use crate::support::{
     Fd, Server,
     calls::{Answer, call, errno, good, outcome, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
@@ -319,6 +321,44 @@ fn an_epoll_set_can_be_polled() {
 }
 
 /// Through a set in a set: what an outer wait says, an inner one explains.
+/// Registered by one number, waited for by the other, as mio does it (and so tokio).
+#[test]
+fn an_epoll_set_with_two_numbers() {
+    hooked(|| {
+        let _step = Step::begin("an epoll set with two numbers");
+        let server = Server::listen();
+        for early in [true, false] {
+            let first = epoll_set();
+            let copy = || good(call!(fcntl(first, libc::F_DUPFD_CLOEXEC, 3))) as Fd;
+            let mut second = if early { copy() } else { -1 };
+            let c = server.connection();
+            watch(if early { second } else { first }, c.client, EPOLLIN as u32, 7);
+            if !early {
+                second = copy();
+            }
+            let turns = |set: Fd| {
+                for i in 0..200_u32 {
+                    write_all(c.server, &i.to_ne_bytes());
+                    assert_eq!(epoll(set, -1), [(7, EPOLLIN as u32)]);
+                    assert_eq!(read_up_to(c.client, 4), i.to_ne_bytes());
+                }
+                assert_eq!(epoll(set, 0), []);
+            };
+            [first, second, first].into_iter().for_each(turns);
+            assert_eq!(server.transports(), [Transport::Ring]);
+            // The number that the set was known by first is another file's.
+            good(call!(close(first)));
+            let other = good(call!(eventfd(0, 0))) as Fd;
+            turns(second);
+            let mut event = libc::epoll_event { events: EPOLLOUT as u32, u64: 8 };
+            good(call!(epoll_ctl(second, libc::EPOLL_CTL_MOD, c.client, &raw mut event)));
+            assert_eq!(epoll(second, -1), [(8, EPOLLOUT as u32)]);
+            [other, second].into_iter().for_each(|fd| _ = good(call!(close(fd))));
+            drop(c);
+        }
+    });
+}
+
 fn through(outer: Fd, inner: Fd, c: &crate::support::Connection) {
     assert_eq!(epoll(outer, 0), []);
     for _ in 0..300 {

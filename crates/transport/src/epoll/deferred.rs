@@ -60,11 +60,11 @@ impl EpollSet {
         if entry.dormant {
             // Its events are the program's own.
             entry.away = true;
-            let _ = borrow(self.epfd, |epfd| borrow(entry.fd, |fd| epoll::delete(epfd, fd)));
+            let _ = borrow(self.descriptor(), |epfd| borrow(entry.fd, |fd| epoll::delete(epfd, fd)));
         } else if entry.known != wanted || entry.events & EDGE != 0 {
             entry.known = wanted;
             let (flags, data) = (entry.flags(), epoll::EventData::new_u64(entry.data));
-            let _ = borrow(self.epfd, |epfd| borrow(entry.fd, |fd| epoll::modify(epfd, fd, data, flags)));
+            let _ = borrow(self.descriptor(), |epfd| borrow(entry.fd, |fd| epoll::modify(epfd, fd, data, flags)));
         }
     }
 }

@@ -88,7 +88,8 @@ struct State {
 /// The part of an epoll set that the kernel doesn't know.
 #[derive(Debug)]
 pub struct EpollSet {
-    epfd: RawFd,
+    /// One of the numbers by which the program has it.
+    epfd: AtomicU32,
     /// The process that made it.
     process: u32,
     /// None while there are no streams, if the program wanted its descriptor.
@@ -106,7 +107,7 @@ impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
         let set = Self {
-            epfd,
+            epfd: AtomicU32::new(epfd.cast_unsigned()),
             process: std::process::id(),
             kick: ArcSwap::from_pointee(Reserved::none()),
             state: Mutex::default(),
@@ -142,7 +143,7 @@ impl EpollSet {
     /// A stream of the set has given up its line, whose socket is closed when this returns.
     pub fn without_line(&self, stream: &Stream, line: BorrowedFd<'_>) {
         let mut state = locked(&self.state);
-        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, line));
+        let _ = borrow(self.descriptor(), |epfd| epoll::delete(epfd, line));
         for fd in state.descriptors_of(stream) {
             match state.entry(fd) {
                 Some(entry) if entry.dormant => _ = self.take_out(&mut state, fd),
@@ -165,7 +166,7 @@ impl EpollSet {
     }
 
     fn register(&self, fd: BorrowedFd<'_>, flags: epoll::EventFlags, tag: u64) -> Result<(), Errno> {
-        borrow(self.epfd, |epfd| epoll::add(epfd, fd, epoll::EventData::new_u64(tag), flags))
+        borrow(self.descriptor(), |epfd| epoll::add(epfd, fd, epoll::EventData::new_u64(tag), flags))
     }
 
     /// EPOLL_CTL_ADD of a stream. `MFILE`: there is no descriptor for the set's own use.
@@ -243,7 +244,7 @@ impl EpollSet {
         let Some(entry) = state.entry(fd).filter(|entry| entry.lent) else { return };
         entry.lent = false;
         let tag = epoll::EventData::new_u64(entry.socket_tag);
-        let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
+        let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
         self.hear_line(entry);
         state.activate(fd);
     }
@@ -310,20 +311,20 @@ impl EpollSet {
     /// The descriptor is about to be closed. A forked child that closes its copy leaves the kernel's
     /// set, which it shares with its parent, as it is.
     pub fn closing(&self, fd: RawFd) {
-        let mut state = locked(&self.state);
         if self.process == std::process::id() {
-            self.take_out(&mut state, fd);
-        } else {
+            self.take_out(&mut locked(&self.state), fd);
+        } else if let Ok(mut state) = self.state.try_lock() {
+            // Else a thread had it when the process was forked, which is not there.
             state.take_out(fd);
         }
     }
 
     fn take_out(&self, state: &mut State, fd: RawFd) -> Option<Box<Entry>> {
         let entry = state.take_out(fd)?;
-        let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
+        let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
         let line = entry.stream.line_socket();
         if line.is_open() {
-            let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, line.as_fd()));
+            let _ = borrow(self.descriptor(), |epfd| epoll::delete(epfd, line.as_fd()));
         }
         // Another descriptor of the same connection goes on hearing its bell.
         let twins = if entry.stream.is_copied() { &state.entries[..] } else { &[] };
@@ -387,7 +388,12 @@ impl EpollSet {
 
     /// The number of the kernel's set.
     pub fn descriptor(&self) -> RawFd {
-        self.epfd
+        self.epfd.load(SeqCst).cast_signed()
+    }
+
+    /// The number is about to be closed, and the program has the set by another one, too.
+    pub fn move_to(&self, other: RawFd) {
+        self.epfd.store(other.cast_unsigned(), SeqCst);
     }
 
     /// Somebody else took the bell of `stream`: looks at it from now on.
