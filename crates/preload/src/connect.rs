@@ -330,21 +330,39 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     result
 }
 
-/// A blocking accept(2) is about to wait: its hub is served meanwhile. False if a signal ended the wait.
-fn await_client(fd: c_int) -> bool {
+/// So often an accept(2) gives another its turn. The other may be the call that a signal handler, which accepts, too, has interrupted.
+const TURNS: u32 = 1000;
+
+/// The program's accept(2) on `fd`, which is `real`. One that blocks waits before it, while its hub is served. Of several threads and
+/// processes that see one connection, one takes it at a time: the others would wait in the kernel, where nobody serves the hub.
+fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
     if !table::is_used(fd) {
         shield(|| _ = adopt(fd), || {});
     }
     let hub = match table::get(fd).as_deref() {
         Some(Slot::Listener(hub)) => Arc::clone(hub),
-        _ => return true,
+        _ => return real(),
     };
-    // Mostly the program has waited for it in another way.
-    let there = table::borrowed(fd, |fd| is_there(fd, &Process));
-    if there || flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
-        return true;
+    let mut given = 0;
+    while given < TURNS {
+        // Mostly the program has waited for it in another way.
+        let turn = hub.try_accepting();
+        if turn.is_some() && table::borrowed(fd, |fd| is_there(fd, &Process)) {
+            return real();
+        }
+        if flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+            break;
+        }
+        if turn.is_none() {
+            given += 1;
+            rustix::thread::sched_yield();
+        }
+        drop(turn);
+        if table::borrowed(fd, |fd| await_client_of(fd, &hub, &Process)) == Err(Errno::INTR) {
+            return fail(Errno::INTR);
+        }
     }
-    table::borrowed(fd, |fd| await_client_of(fd, &hub, &Process)) != Err(Errno::INTR)
+    real()
 }
 
 /// After the real accept gave `new` from `fd`.
@@ -390,11 +408,8 @@ pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
 unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is accept(2)'s.
     unsafe {
-        if !await_client(fd) {
-            return fail(Errno::INTR);
-        }
         let space = capacity(length);
-        let new = made(|| next::accept(fd, address, length));
+        let new = take_client(fd, || made(|| next::accept(fd, address, length)));
         if new >= 0 {
             accepted(fd, new, false);
             hide_name(address, length, space);
@@ -407,11 +422,8 @@ unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut sock
 unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is accept4(2)'s.
     unsafe {
-        if !await_client(fd) {
-            return fail(Errno::INTR);
-        }
         let space = capacity(length);
-        let new = made(|| next::accept4(fd, address, length, flags));
+        let new = take_client(fd, || made(|| next::accept4(fd, address, length, flags)));
         if new >= 0 {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
             hide_name(address, length, space);

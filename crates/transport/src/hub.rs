@@ -23,7 +23,7 @@ use rustix::{
 };
 use slipway_fabric::{
     credentials::{self, Credentials},
-    sync::Ordering::Relaxed,
+    sync::{Guard, Ordering::Relaxed},
 };
 use std::{
     io,
@@ -255,6 +255,11 @@ impl Hub {
     /// Whether it is the display's, or else the one at the path of `endpoint`.
     pub fn is_of(&self, endpoint: &Endpoint) -> bool {
         self.path.file_name().is_some_and(|name| endpoint.hub_name().is_some_and(|of| name == of.as_str()))
+    }
+
+    /// The turn to take a connection that is there, if no other thread of the server's processes has it.
+    pub fn try_accepting(&self) -> Option<Guard<'_>> {
+        self.ledger.family().accepting.try_lock()
     }
 
     /// The display number, of an X server.

@@ -19,6 +19,8 @@ use std::{io, sync::Arc};
 pub struct Family {
     /// Held by the process that looks after the hub.
     pub lock: Lock,
+    /// Held by the thread that takes a connection that it has seen.
+    pub accepting: Lock,
     /// The process that opened the hub, and the one that was forked last.
     opener: AtomicU32,
     heir: AtomicU32,
@@ -94,10 +96,11 @@ impl Ledger {
         let size = size_of::<Family>() + count * size_of::<Slot>();
         let mapping = Mapping::of_family(size.next_multiple_of(4096))?;
         let family = mapping.view::<Family>(0).ok_or(io::ErrorKind::OutOfMemory)?;
-        #[allow(unsafe_code, reason = "nobody uses the lock yet")]
+        #[allow(unsafe_code, reason = "nobody uses the locks yet")]
         // SAFETY: the mapping was just made.
         unsafe {
             family.lock.prepare()?;
+            family.accepting.prepare()?;
         }
         family.opener.store(std::process::id(), Relaxed);
         Ok(Arc::new(Self { family, mapping, count }))

@@ -225,6 +225,42 @@ fn whichever_process_accepts_finds_the_offer() {
     });
 }
 
+/// All that wait see a connection, and one of them gets it: the others go on serving the hub.
+#[test]
+fn workers_that_lose_a_connection_answer_questions() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("workers with a client each");
+        let server = Server::listen_at(&unused("losers"));
+        let children: Vec<_> = (0..4)
+            .map(|_| {
+                child(|| {
+                    while let Some(fd) = accept(server.listener) {
+                        let first = read_up_to(fd, 4);
+                        if first == u32::MAX.to_ne_bytes() {
+                            break;
+                        }
+                        write_all(fd, &first);
+                        serve(fd);
+                    }
+                    true
+                })
+            })
+            .collect();
+        for round in 0..100 {
+            let client = server.connect();
+            ask(client, 1);
+            assert!(server.ask().is_ok(), "round {round}");
+            call!(close(client));
+        }
+        for _ in &children {
+            let last = server.connect();
+            write_all(last, &u32::MAX.to_ne_bytes());
+            call!(close(last));
+        }
+        children.into_iter().for_each(join);
+    });
+}
+
 #[test]
 fn a_connection_that_is_handed_to_a_worker() {
     hooked_with(&[ALL], || {
