@@ -242,10 +242,15 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_in
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+    let stream = table::stream(fd);
+    if how != libc::SHUT_RD {
+        // What the peer wants back on the socket must be there before.
+        shield(|| stream.iter().for_each(|stream| table::borrowed(fd, |fd| stream.keep_house(fd))), || {});
+    }
     // SAFETY: no pointers.
     let result = unsafe { next::shutdown(fd, how) };
     if result == 0
-        && let Some(stream) = table::stream(fd)
+        && let Some(stream) = stream
     {
         shield(
             || {

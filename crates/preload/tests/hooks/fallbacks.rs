@@ -138,6 +138,28 @@ fn a_writer_that_closes_leaves_what_the_reader_wanted_back() {
 }
 
 #[test]
+fn a_writer_that_ends_leaves_what_the_reader_wants_back() {
+    hooked(|| {
+        let _step = Step::begin("a return and a shutdown");
+        let off = 0_i32;
+        for before in [true, false] {
+            let (_server, c) = laden();
+            // An option of the kernel's: the stream goes back to its socket.
+            let back = || good(call!(setsockopt(c.client, SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+            if before {
+                back();
+            }
+            assert_eq!(read_up_to(c.server, 14), b"to the server ");
+            good(call!(shutdown(c.server, libc::SHUT_WR)));
+            if !before {
+                back();
+            }
+            assert_eq!(read_up_to(c.client, 100), b"to the client ");
+        }
+    });
+}
+
+#[test]
 fn bad_arguments_are_refused_as_by_a_socket() {
     hooked(|| {
         let server = Server::listen();

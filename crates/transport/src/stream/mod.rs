@@ -540,6 +540,12 @@ impl Stream {
         }
         let tx = &self.state.tx;
         let _guard = self.lock_sending(None);
+        if tx.mode.load(Relaxed) == mode::RING
+            && let Some(segment) = self.line()
+        {
+            // What lies in the ring can't be put on the socket any more, should the peer ask for it: it stays there.
+            segment.tx.close_unless_wanted();
+        }
         if tx.mode.load(Relaxed) != mode::RETURNING {
             tx.mode.store(mode::AFTER, Relaxed);
         }

@@ -164,7 +164,7 @@ impl Stream {
 
     /// Work that falls due while a program waits: takes the answer to an offer, moves from the
     /// socket to the ring and back.
-    pub(super) fn keep_house(&self, fd: BorrowedFd<'_>) {
+    pub fn keep_house(&self, fd: BorrowedFd<'_>) {
         self.settle();
         let Some(segment) = self.line() else { return };
         let (rx, tx) = (&self.state.rx, &self.state.tx);
