@@ -81,9 +81,9 @@ unsafe extern "C" fn closefrom(first: c_int) {
 
 fn copied(old: c_int, new: c_int) -> c_int {
     if new >= 0 && old != new {
-        if table::is_own_set(old) {
+        if !table::is_shared_set(old) {
             // What is registered by one number is waited for by the other: both are to be the same set.
-            shield(|| epoll::make_set(old), || {});
+            shield(|| drop(epoll::set_or_new(old)), || {});
         }
         table::share(old);
         if table::is_used(old) {

@@ -35,7 +35,8 @@ fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
     table::find(epfd)?.set().cloned()
 }
 
-fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
+/// The epoll set `epfd`, which is known from here on; none where it can't be.
+pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     /// Two threads that register the first streams at once make one set.
     static MAKING: Mutex<()> = Mutex::new(());
     set_of(epfd).or_else(|| {
@@ -51,11 +52,6 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
         }
         put.then_some(set)
     })
-}
-
-/// The epoll set `epfd` is to be known by its number.
-pub fn make_set(epfd: c_int) {
-    set_or_new(epfd);
 }
 
 /// A number that is a set's now: what was known of it was another file's.

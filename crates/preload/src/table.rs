@@ -173,11 +173,6 @@ pub fn is_shared_set(fd: RawFd) -> bool {
     USED.get(fd as usize).is_none_or(|used| used.load(Relaxed) != OWN_SET)
 }
 
-/// Whether `fd` is an epoll set without a slot, which this process made, and nobody else has a descriptor of.
-pub fn is_own_set(fd: RawFd) -> bool {
-    !is_shared_set(fd)
-}
-
 /// Others get descriptors of what `fd` is.
 pub fn share(fd: RawFd) {
     if let Some(used) = USED.get(fd as usize) {

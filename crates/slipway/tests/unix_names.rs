@@ -22,6 +22,22 @@ fn tree(dir: &Path) {
     }
 }
 
+/// What a script printed in a tree that `make` made: with these options of `slipway unix`, or without it.
+fn printed(script: &str, options: Option<&[&str]>, make: impl Fn(&Path)) -> String {
+    let dir = scratch_in_target();
+    let root = dir.path().join("tree");
+    make(&root);
+    let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
+    if let Some(options) = options {
+        command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
+    }
+    command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+    ran.stdout
+}
+
 /// What a life printed: with these options of `slipway unix`, or without it.
 fn life(seed: u64, count: u32, options: Option<&[&str]>) -> String {
     let dir = scratch_in_target();
@@ -258,20 +274,7 @@ for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('d/b', '
     os.wait()
     os.chdir(root)
     print([sorted(os.listdir(name)) if os.path.isdir(name) else name for name in (one, two)])";
-    let run = |options: Option<&[&str]>| {
-        let dir = scratch_in_target();
-        let root = dir.path().join("tree");
-        tree(&root);
-        let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
-        if let Some(options) = options {
-            command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
-        }
-        command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
-        clean(&mut command);
-        let ran = Running::start(command).finish();
-        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
-        ran.stdout
-    };
+    let run = |options| printed(script, options, tree);
     let host = run(None);
     assert!(host.starts_with("/other/sub True b'True'"), "{host}");
     assert_eq!(run(Some(&["--net-only"])), host);
@@ -353,21 +356,11 @@ if rules >= 0:
     call(445, rules, 1, struct.pack('=Qi', 4, os.open('.', os.O_PATH)), 0)
     ctypes.CDLL(None).prctl(38, 1, 0, 0, 0), call(446, rules, 0)
 print(open('new/file').read(), open('new/file', 'r+').read(), open('a/b/file').read())";
-    let run = |options: Option<&[&str]>| {
-        let dir = scratch_in_target();
-        let root = dir.path().join("tree");
+    let make = |root: &Path| {
         fs::create_dir_all(root.join("a/b")).expect("directories");
         fs::write(root.join("a/b/file"), "some").expect("write");
-        let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
-        if let Some(options) = options {
-            command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
-        }
-        command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
-        clean(&mut command);
-        let ran = Running::start(command).finish();
-        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
-        ran.stdout
     };
+    let run = |options| printed(script, options, make);
     let host = run(None);
     assert_eq!(host, "True\n['.\\x01a']\ntext text somemore\n");
     assert_eq!(run(Some(&["--net-only"])), host);
