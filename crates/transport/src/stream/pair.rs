@@ -38,6 +38,17 @@ pub(crate) fn age(stream: &Stream, ever: bool) {
     stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }
 
+/// What `turn` says where it takes so little time that nothing that was asked at its start is old at its end; again until it does.
+pub(crate) fn within_a_tick<T>(mut turn: impl FnMut() -> T) -> T {
+    loop {
+        let start = coarse_now();
+        let said = turn();
+        if coarse_now() == start {
+            return said;
+        }
+    }
+}
+
 /// As if it had asked the kernel so many nanoseconds ago.
 pub(crate) fn asked_before(stream: &Stream, ago: u64) {
     stream.state.rx.looked_at.store(coarse_now() - ago, Relaxed);

@@ -362,7 +362,7 @@ mod tests {
     use super::*;
     use crate::stream::{
         How, coarse_now, now,
-        pair::{age, asked, ends},
+        pair::{age, asked, ends, within_a_tick},
     };
     use rustix::io::Errno;
     use std::{
@@ -472,6 +472,7 @@ mod tests {
         assert!(client.look(fd, INPUT, None).contains(PollFlags::IN));
         assert_eq!(receive(), Ok(0));
     }
+
     #[test]
     fn after_a_wait_in_the_kernel_calls_ask_it_nothing() {
         let ends = ends();
@@ -482,20 +483,23 @@ mod tests {
         }
         assert!(client.look(fd, INPUT, None).intersects(INPUT));
         assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes), Ok(1));
-        age(client, true);
-        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)], "nobody has asked for long");
-        client.state.rx.events_seen.store(client.state.rx.events.load(Relaxed), Relaxed);
-        age(client, true);
-        assert_eq!(client.look(fd, INPUT, Some((PollFlags::empty(), client.news()))), PollFlags::empty());
-        assert_eq!(asked(client), [Err(Errno::AGAIN), Ok(1)]);
+        // Long after the last question; the kernel has said that there is nothing, where it was asked of `waited`.
+        let after = |waited: Option<PollFlags>, ever| {
+            within_a_tick(|| {
+                client.state.rx.events_seen.store(client.state.rx.events.load(Relaxed), Relaxed);
+                age(client, ever);
+                if let Some(want) = waited {
+                    assert!((client.look(fd, want, Some((PollFlags::empty(), client.news()))) & INPUT).is_empty());
+                }
+                asked(client)
+            })
+        };
+        let (asks, is_sure) = ([Ok(0), Err(Errno::PIPE)], [Err(Errno::AGAIN), Ok(1)]);
+        assert_eq!(after(None, true), asks);
+        assert_eq!(after(Some(INPUT), true), is_sure);
         // A wait for space alone tells nothing of the end of the stream, and none of what a peer did that gave no hint.
-        age(client, true);
-        client.look(fd, OUTPUT, Some((PollFlags::empty(), client.news())));
-        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)]);
-        client.state.rx.events_seen.store(client.state.rx.events.load(Relaxed), Relaxed);
-        age(client, false);
-        client.look(fd, INPUT, Some((PollFlags::empty(), client.news())));
-        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)]);
+        assert_eq!(after(Some(OUTPUT), true), asks);
+        assert_eq!(after(Some(INPUT), false), asks);
     }
 
     #[test]
@@ -503,17 +507,14 @@ mod tests {
         let ends = ends();
         let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
         assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1), "a reader is asleep at first");
-        // Again, if this thread had to wait for a processor meanwhile.
-        let send = |asleep: bool| loop {
-            let asked_at = coarse_now() - 5_000_000;
-            client.state.tx.looked_at.store(asked_at, Relaxed);
-            if asleep {
-                ends.server.0.arm(INPUT);
-            }
-            let said = asked(client)[1];
-            if coarse_now() - asked_at < 15_000_000 {
-                return said;
-            }
+        let send = |asleep: bool| {
+            within_a_tick(|| {
+                client.state.tx.looked_at.store(coarse_now() - 5_000_000, Relaxed);
+                if asleep {
+                    ends.server.0.arm(INPUT);
+                }
+                asked(client)[1]
+            })
         };
         assert_eq!(send(false), Err(Errno::PIPE), "the kernel is asked");
         assert_eq!(send(true), Ok(1), "the bell is enough");
