@@ -8,13 +8,15 @@
 
 mod beside;
 mod control;
+mod doorbell;
 
 pub use crate::cursor::{RxCursor, TxCursor};
 use crate::{
     Corrupt,
     sync::{Bytes, FutexWord, Ordering, Shared, full_fence},
 };
-pub use control::{CLOSED, FUTEX_ROOM, FUTEX_WAIT, OPEN, RingControl, SLEEPS, TIMED_WAIT, UNOPENED};
+pub use control::{CLOSED, DOORBELL, FUTEX_ROOM, FUTEX_WAIT, OPEN, RingControl, SLEEPS, TIMED_WAIT, UNOPENED};
+pub use doorbell::Bell;
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
@@ -250,11 +252,12 @@ impl Ring {
         self.control.producer.tail.store(tx.tail, Ordering::Release); // W3, SYNC POINT: publish
     }
 
-    /// Whether the caller must ring the reader's bell for what it published (W4, W5). At most one
+    /// The bell of the reader's that the caller must ring for what it published (W4, W5). At most one
     /// caller is told so for each time the reader armed its flag.
-    pub fn take_sleeping_reader(&self) -> bool {
+    pub fn take_sleeping_reader(&self) -> Option<Bell> {
         full_fence(); // W4: orders W3 before W5; paired with R3
-        self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
+        let waits = &self.control.reader.waits;
+        if matches!(waits.load(Ordering::Relaxed), SLEEPS | DOORBELL) { doorbell::lower(waits) } else { None } // W5
     }
 
     /// As [`Ring::take_sleeping_reader`], for readers that may wait on the word: those are woken here.
@@ -283,7 +286,7 @@ impl Ring {
         flag == SLEEPS
     }
 
-    /// Whether the reader sleeps until a bell rings. A look only.
+    /// Whether the reader sleeps until the line's socket stirs. A look only.
     pub fn is_reader_asleep(&self) -> bool {
         self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS
     }
@@ -309,7 +312,7 @@ impl Ring {
     /// Arms the writer's flag: the reader rings when there is space (W6). The caller must look
     /// again before it sleeps.
     pub fn arm_writer(&self) {
-        self.control.writer.waits.swap(1, Ordering::Relaxed); // as in R3
+        self.control.writer.waits.swap(SLEEPS, Ordering::Relaxed); // as in R3
         full_fence(); // W7: orders W6 before the second look; paired with R5
     }
 
@@ -442,15 +445,15 @@ impl Ring {
         self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
     }
 
-    /// Whether the caller must ring the writer's bell for the space it made (R5, R6). The bell waits
+    /// The bell of the writer's that the caller must ring for the space it made (R5, R6). The bell waits
     /// until half of the ring is free, so that a full ring isn't refilled byte by byte.
-    pub fn take_sleeping_writer(&self, rx: &RxCursor) -> bool {
+    pub fn take_sleeping_writer(&self, rx: &RxCursor) -> Option<Bell> {
         full_fence(); // R5: orders R4 before R6; paired with W7
         if self.control.writer.waits.load(Ordering::Relaxed) == 0 {
-            return false;
+            return None;
         }
         let tail = self.control.producer.tail.load(Ordering::Relaxed);
-        self.writable(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
+        if self.writable(tail.wrapping_sub(rx.head)) { doorbell::lower(&self.control.writer.waits) } else { None } // R6
     }
 
     /// Wakes a writer that waits for anything the reader did (R5, R6): space, or a message taken. Whether
@@ -487,7 +490,7 @@ impl Ring {
     /// again before it sleeps.
     pub fn arm_reader(&self) {
         // A swap, so that its place after whatever lowered the flag is certain in the model too.
-        self.control.reader.waits.swap(1, Ordering::Relaxed);
+        self.control.reader.waits.swap(SLEEPS, Ordering::Relaxed);
         full_fence(); // R3: orders the flag before the second look; paired with W4
     }
 

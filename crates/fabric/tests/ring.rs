@@ -128,13 +128,44 @@ fn a_ring_in_a_file_of_its_own_can_be_written_by_its_writer_only() {
 fn one_bell_for_each_arming() {
     let (host, client) = pair(4096);
     let mut tx = TxCursor::default();
-    assert!(host.tx.take_sleeping_reader(), "a fresh reader is asleep");
-    assert!(!host.tx.take_sleeping_reader());
+    assert_eq!(host.tx.take_sleeping_reader(), Some(Bell::Line), "a fresh reader is asleep");
+    assert_eq!(host.tx.take_sleeping_reader(), None);
     client.rx.arm_reader();
     host.tx.fill(&mut tx, b"x").unwrap();
     host.tx.publish(&tx);
-    assert!(host.tx.take_sleeping_reader());
-    assert!(!host.tx.take_sleeping_reader());
+    assert_eq!(host.tx.take_sleeping_reader(), Some(Bell::Line));
+    assert_eq!(host.tx.take_sleeping_reader(), None);
+}
+
+#[test]
+fn a_sleeper_at_the_line_is_woken_in_place_of_one_at_the_doorbell() {
+    let (host, client) = pair(4096);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    let mut rings = || {
+        host.tx.fill(&mut tx, b"x").unwrap();
+        host.tx.publish(&tx);
+        client.rx.available(&mut rx).unwrap();
+        client.rx.release(&mut rx, 1);
+        (host.tx.take_sleeping_reader(), client.rx.take_sleeping_writer(&rx))
+    };
+    rings();
+    client.rx.arm_reader_at_door();
+    host.tx.arm_writer_at_door();
+    assert_eq!(rings(), (Some(Bell::Door), Some(Bell::Door)));
+    assert_eq!(rings(), (None, None));
+    client.rx.arm_reader();
+    host.tx.arm_writer();
+    client.rx.arm_reader_at_door();
+    host.tx.arm_writer_at_door();
+    assert_eq!(rings(), (Some(Bell::Line), Some(Bell::Line)));
+    client.rx.arm_reader_at_door();
+    host.tx.arm_writer_at_door();
+    client.rx.arm_reader();
+    host.tx.arm_writer();
+    assert_eq!(rings(), (Some(Bell::Line), Some(Bell::Line)));
+    client.rx.arm_timed_reader();
+    client.rx.arm_reader_at_door();
+    assert_eq!(rings().0, Some(Bell::Door), "which is no longer timed");
 }
 
 #[test]
@@ -144,7 +175,7 @@ fn a_reader_in_a_timed_wait_is_woken_by_half_a_ring_or_a_writer_that_waits() {
     let write = |tx: &mut TxCursor, n: usize| {
         host.tx.fill(tx, &vec![7; n]).unwrap();
         host.tx.publish(tx);
-        (host.tx.take_sleeping_reader(), host.tx.take_overfed_reader(tx).unwrap())
+        (host.tx.take_sleeping_reader().is_some(), host.tx.take_overfed_reader(tx).unwrap())
     };
     client.rx.disarm_reader();
     client.rx.arm_timed_reader();

@@ -57,6 +57,8 @@ pub enum Message {
     Decline,
     /// Descriptors that belong to the stream bytes `at..at + len`.
     FdBatch(FdBatch),
+    /// What the sender rings from now on in place of a bell, if the receiver asks for it.
+    Doorbell(OwnedFd),
     /// A batch that its receiver has not used and sends back, because the stream returns to the socket.
     Returned(FdBatch),
     /// Lines of a status answer.
@@ -93,6 +95,7 @@ const RETURNED: u8 = 6;
 const TEXT: u8 = 7;
 const PARKED: u8 = 8;
 const LATE: u8 = 9;
+const DOORBELL: u8 = 10;
 
 /// Longest message other than a text, in bytes.
 const LONGEST: usize = 64;
@@ -152,6 +155,7 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
         Message::Query => post(socket, &[QUERY, VERSION], &[]),
         Message::Grant { ring, segment } => post(socket, &two_words(GRANT, *ring, 0), &[segment.as_fd()]),
         Message::Decline => post(socket, &[DECLINE, VERSION], &[]),
+        Message::Doorbell(door) => send_doorbell(socket, door.as_fd()),
         Message::FdBatch(batch) => {
             let descriptors: Vec<_> = batch.descriptors.iter().map(AsFd::as_fd).collect();
             send_batch(socket, batch.at, batch.len, &descriptors)
@@ -171,6 +175,11 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
 /// Sends descriptors ahead of the stream bytes `at..at + len` that they belong to.
 pub fn send_batch(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     post(socket, &two_words(FD_BATCH, at, len), descriptors)
+}
+
+/// Sends what rings from now on in place of a bell.
+pub fn send_doorbell(socket: BorrowedFd<'_>, door: BorrowedFd<'_>) -> io::Result<()> {
+    post(socket, &[DOORBELL, VERSION], &[door])
 }
 
 /// What came from a line's socket.
@@ -243,6 +252,7 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
         QUERY => Message::Query,
         GRANT if descriptors.len() == 1 => Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? },
         DECLINE => Message::Decline,
+        DOORBELL if descriptors.len() == 1 => Message::Doorbell(descriptors.pop()?),
         FD_BATCH | RETURNED => {
             let (at, len) = parse_two_words(bytes)?;
             let batch = FdBatch { at, len, descriptors };

@@ -6,7 +6,7 @@ use rustix::{
     net::{AddressFamily, sockopt},
     pipe::fcntl_getpipe_size,
 };
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// The kinds of files that rights and lines consist of, and others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,12 @@ impl Kinds {
         self.before = [self.before[1], Some(kind)];
         kind
     }
+}
+
+/// Whether it is an eventfd, by the name that the kernel gives it; false where /proc is not to be seen.
+pub fn is_eventfd(fd: impl AsFd) -> bool {
+    let path = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+    rustix::fs::readlink(path, Vec::new()).is_ok_and(|name| name.as_bytes() == b"anon_inode:[eventfd]")
 }
 
 impl Kind {

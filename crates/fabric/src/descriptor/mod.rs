@@ -13,8 +13,8 @@ mod kind;
 
 pub use aside::{make_any, restore_limit, shortage, with_limit, within};
 pub use closing::{Doomed, close, hold_closes, part, release_closes};
-pub use kind::Kind;
 use kind::Kinds;
+pub use kind::{Kind, is_eventfd};
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{

@@ -42,8 +42,8 @@ pub(super) struct Consumer {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct ReaderFlags {
-    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`TIMED_WAIT`]: it looks again in a
-    /// moment anyway. [`FUTEX_WAIT`]: it sleeps on this word.
+    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`DOORBELL`]: likewise, in an epoll set. [`TIMED_WAIT`]: it looks
+    /// again in a moment anyway. [`FUTEX_WAIT`]: it sleeps on this word.
     pub(super) waits: FutexWord,
     /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
     pub(super) gives_back: AtomicU32,
@@ -51,12 +51,15 @@ pub(super) struct ReaderFlags {
     pub(super) hears_all: AtomicU32,
     /// 1: the reader wants to know when bytes were shown (R14).
     pub(super) asks_time: AtomicU32,
+    /// 1: the reader's end wants a doorbell (R15).
+    pub(super) asks_door: AtomicU32,
 }
 
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct WriterFlags {
-    /// 1: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word. [`FUTEX_ROOM`] and more: it does until so many bytes are free.
+    /// [`SLEEPS`], [`DOORBELL`]: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word. [`FUTEX_ROOM`] and more: it does until
+    /// so many bytes are free.
     pub(super) waits: FutexWord,
 }
 
@@ -72,8 +75,10 @@ pub const OPEN: u32 = 1;
 /// `state` of a ring after whose `tail` the stream goes on over the socket.
 pub const CLOSED: u32 = 2;
 
-/// `waits` of a reader that is to be woken for the next byte.
+/// `waits` of an end that is to be woken by the line's socket: for the next byte, or for space.
 pub const SLEEPS: u32 = 1;
+/// As [`SLEEPS`], by the doorbell. More than the bytes of any ring.
+pub const DOORBELL: u32 = 1 << 31;
 /// `waits` of a reader that is to be woken when half of the ring is full, or when the writer's end
 /// itself waits for something.
 pub const TIMED_WAIT: u32 = 2;

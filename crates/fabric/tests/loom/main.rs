@@ -14,11 +14,11 @@ use slipway_fabric::{
     sync::Ordering::{Relaxed, Release},
 };
 use slipway_fabric::{
-    ring::{CLOSED, OPEN, Ring, UNOPENED},
+    ring::{self, CLOSED, OPEN, Ring, UNOPENED},
     sync::{AtomicU32, Lock, Mutex, Ordering},
 };
 use std::sync::Arc;
-use support::{Cell, Reader, check, ends, spawn};
+use support::{Cell, Line, Reader, check, ends, spawn};
 
 #[test]
 fn bytes_are_published_before_they_are_read() {
@@ -500,7 +500,7 @@ fn a_killed_writers_successor_shows_what_was_kept() {
             ring.fill(&mut cursor, byte).unwrap();
             family.1.store(cursor.tail, Release);
             ring.publish(&cursor);
-            if ring.take_sleeping_reader() {
+            if ring.take_sleeping_reader().is_some() {
                 writer.peer.bell.ring();
             }
             shown = cursor.tail;
@@ -529,5 +529,43 @@ fn nobody_drains_a_bell_that_somebody_sleeps_on() {
         writer.write(&[1]);
         other.join().unwrap();
         sleeper.join().unwrap();
+    });
+}
+
+#[test]
+fn a_set_at_its_doorbell_and_a_sleeper_beside_it_are_both_woken() {
+    check(|| {
+        let (writer, reader) = ends(4);
+        // The set hears the doorbell and the line's socket, and is told by a thread that takes the latter's bell.
+        let heard = Line::new();
+        let (ring, own, told) = (reader.ring.clone(), Arc::clone(&reader.own), Arc::clone(&heard));
+        let sleeper = spawn(move || {
+            while !ring.readable(0) {
+                own.sleep(|| ring.arm_reader(), || ring.readable(0), || ring.disarm_reader());
+                told.bell.ring();
+            }
+        });
+        let (ring, bell) = (reader.ring.clone(), Arc::clone(&heard));
+        let set = spawn(move || {
+            while !ring.readable(0) {
+                ring.arm_reader_at_door();
+                if !ring.readable(0) {
+                    bell.bell.wait();
+                    bell.bell.drain();
+                }
+            }
+        });
+        let mut cursor = writer.cursor;
+        writer.ring.fill(&mut cursor, &[1]).unwrap();
+        writer.ring.publish(&cursor);
+        let rung = writer.ring.take_sleeping_reader();
+        if rung.is_some() {
+            heard.bell.ring();
+        }
+        if rung == Some(ring::Bell::Line) {
+            writer.peer.bell.ring();
+        }
+        sleeper.join().unwrap();
+        set.join().unwrap();
     });
 }

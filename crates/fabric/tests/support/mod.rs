@@ -98,7 +98,7 @@ impl Writer {
     }
 
     pub fn wake(&self) {
-        if self.ring.take_sleeping_reader() {
+        if self.ring.take_sleeping_reader().is_some() {
             self.peer.bell.ring();
         }
     }
@@ -126,7 +126,7 @@ impl Reader {
         if n > 0 {
             self.ring.peek(&self.cursor, 0, &mut to[..n]);
             self.ring.release(&mut self.cursor, n);
-            if self.ring.take_sleeping_writer(&self.cursor) {
+            if self.ring.take_sleeping_writer(&self.cursor).is_some() {
                 self.peer.bell.ring();
             }
         }

@@ -51,6 +51,8 @@ pub struct Entry {
     pub socket_tag: u64,
     pub line_tag: u64,
     pub active: bool,
+    /// The kernel's set tells of the line's doorbell.
+    pub at_door: bool,
     /// EPOLL_CTL_DEL took it out of the program's sight. The kernel's set keeps it, so that adding it again needs no call.
     pub dormant: bool,
     /// The connection is undecided, and the kernel's set has it as the program registered it.
@@ -101,6 +103,7 @@ impl Entry {
             socket_tag,
             line_tag,
             active: false,
+            at_door: false,
             dormant: false,
             away: false,
             behind: false,
@@ -164,8 +167,14 @@ impl Entry {
 
     /// What the peer is to ring for while the set rests. An edge for space is none to a program that has found no lack of it, and a server that
     /// asks for both edges at once, as nginx does, would hear a bell for each request that its peer reads. A send that finds no space arms by itself.
-    pub fn rings_for(&self) -> PollFlags {
+    fn rings_for(&self) -> PollFlags {
         if self.events & EDGE == 0 || self.was_blocked() { self.want() } else { self.want() - PollFlags::OUT }
+    }
+
+    /// Arms the peer's bell for what the set rests on: one that the set hears.
+    pub fn arm(&self) {
+        let want = self.rings_for();
+        if self.at_door { self.stream.arm_at_door(want) } else { self.stream.arm(want) }
     }
 
     /// Whether a report is likely: the cheap look, for spinning and before sleeping.

@@ -143,8 +143,9 @@ impl EpollSet {
     /// A stream of the set has given up its line, whose socket is closed when this returns.
     pub fn without_line(&self, stream: &Stream, line: BorrowedFd<'_>) {
         let mut state = locked(&self.state);
-        let _ = borrow(self.descriptor(), |epfd| epoll::delete(epfd, line));
+        self.forget_line(stream, line);
         for fd in state.descriptors_of(stream) {
+            state.entry(fd).into_iter().for_each(|entry| entry.at_door = false);
             match state.entry(fd) {
                 Some(entry) if entry.dormant => _ = self.take_out(&mut state, fd),
                 Some(entry) if stream.is_plain() && !entry.rests() => self.retire(&mut state, fd),
@@ -212,7 +213,7 @@ impl EpollSet {
             self.make_kick(tag).map_err(|_| Errno::MFILE)?;
         }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
-        let entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag));
+        let mut entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag));
         let lent = entry.lent;
         let (flags, tag) = entry.registration();
         let added = borrow(fd, |fd| self.register(fd, flags, tag));
@@ -225,7 +226,7 @@ impl EpollSet {
             Some(office) => self.add_office(&mut state, office),
             None if lent && stream.is_server() => {}
             // A second descriptor of the same connection finds the line there already: its bell is heard once.
-            None => self.hear_line(&entry),
+            None => self.hear_line(&mut entry),
         }
         if state.entries.len() <= index {
             state.entries.resize_with(index + 1, || None);
@@ -249,11 +250,24 @@ impl EpollSet {
         state.activate(fd);
     }
 
-    /// Has the kernel's set tell of the line's bells, if there is a line.
-    fn hear_line(&self, entry: &Entry) {
+    /// Has the kernel's set tell of the line's bells, if there is a line, and of the doorbell.
+    fn hear_line(&self, entry: &mut Entry) {
         let line = entry.stream.line_socket();
         if line.is_open() && entry.stream.office().is_none() {
             let _ = self.register(line.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
+            if let Some(door) = entry.stream.door() {
+                // Each read of it is an edge for those that wait for room to write.
+                let added = self.register(door.as_fd(), epoll::EventFlags::OUT | epoll::EventFlags::ET, entry.line_tag);
+                entry.at_door = matches!(added, Ok(()) | Err(Errno::EXIST));
+            }
+        }
+    }
+
+    /// The kernel's set tells of the line and its doorbell no longer.
+    fn forget_line(&self, stream: &Stream, line: BorrowedFd<'_>) {
+        let door = stream.door();
+        for fd in [Some(line), door.as_ref().map(|door| door.as_fd())].into_iter().flatten() {
+            let _ = borrow(self.descriptor(), |epfd| epoll::delete(epfd, fd));
         }
     }
 
@@ -324,11 +338,11 @@ impl EpollSet {
         let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
         let line = entry.stream.line_socket();
         if line.is_open() {
-            let _ = borrow(self.descriptor(), |epfd| epoll::delete(epfd, line.as_fd()));
+            self.forget_line(&entry.stream, line.as_fd());
         }
-        // Another descriptor of the same connection goes on hearing its bell.
-        let twins = if entry.stream.is_copied() { &state.entries[..] } else { &[] };
-        if let Some(twin) = twins.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream)) {
+        // Another descriptor of the same connection goes on hearing its bells.
+        let twins = if entry.stream.is_copied() { &mut state.entries[..] } else { &mut [] };
+        if let Some(twin) = twins.iter_mut().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream)) {
             self.hear_line(twin);
             let fd = twin.fd;
             state.activate(fd);
@@ -438,7 +452,7 @@ impl EpollSet {
         self.expose();
         let mut state = locked(&self.state);
         state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
-            entry.stream.arm(entry.rings_for());
+            entry.arm();
             entry.stirs()
         })
     }

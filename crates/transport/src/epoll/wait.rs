@@ -31,6 +31,11 @@ const COMPANY: u64 = 20_000_000;
 /// Bells that a stream's sets leave in the line's queue, which holds some 270: a bell that finds no place there is no edge.
 const UNHEARD: u32 = 32;
 
+/// EPOLLOUT: of a line's tag, the doorbell.
+const OUT: u32 = PollFlags::OUT.bits() as u32;
+/// EPOLLHUP.
+const HUP: u32 = PollFlags::HUP.bits() as u32;
+
 /// So often a wait that may not sleep asks the kernel, where its program has little room: some of what is for ourselves is told each time.
 const MOST_ASKS: u32 = 16;
 
@@ -254,12 +259,16 @@ impl EpollSet {
                 }
                 Some(Tag::Line(fd)) => {
                     if let Some(entry) = state.entry(fd) {
-                        let bells = entry.stream.count_bell(time);
-                        let hang_up = event.events & u32::from(PollFlags::HUP.bits()) != 0;
-                        // At stage one a bell comes with every write, and a full queue gives no edges.
-                        let answer = entry.stream.is_undecided();
-                        if hang_up || answer || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
-                            entry.stream.heard_in_set();
+                        if event.events & OUT != 0 {
+                            entry.stream.hear_door(time);
+                        } else {
+                            let bells = entry.stream.count_bell(time);
+                            let hang_up = event.events & HUP != 0;
+                            let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells, fd);
+                            // At stage one a bell comes with every write, and a full queue gives no edges.
+                            if hang_up || answer || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
+                                entry.stream.heard_in_set();
+                            }
                         }
                         // What the bell is for may be known to the kernel only (a return to the socket).
                         entry.kernel_news |= entry.stream.needs_kernel();
@@ -330,7 +339,7 @@ impl EpollSet {
         for fd in std::mem::take(&mut state.active) {
             let Some(entry) = state.entry(fd) else { continue };
             if !entry.rests() {
-                entry.stream.arm(entry.rings_for());
+                entry.arm();
             }
             if entry.stirs() {
                 // Its flag stays up: another may rest on it, and a bell too many does no harm.
@@ -433,4 +442,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -68,6 +68,7 @@ impl Stream {
         self.socket.store(Arc::new(Reserved::none()));
         self.keep_house(fd);
         sets.iter().for_each(|set| set.without_line(self, line.as_fd()));
+        self.drop_doors();
         true
     }
 

@@ -34,9 +34,7 @@ impl Stream {
                 if let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) {
                     let cursor = rx.cursor();
                     segment.rx.show(&cursor);
-                    if segment.rx.take_sleeping_writer(&cursor) {
-                        self.ring_bell();
-                    }
+                    self.wake_writer(segment, &cursor);
                 }
             });
         }

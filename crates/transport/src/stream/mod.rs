@@ -1,8 +1,9 @@
-//! One end of an X connection: a stream of bytes that can lie on the socket or in a line.
+//! One end of a connection: a stream of bytes that can lie on the socket or in a line.
 //!
 //! A stream doesn't own the socket's descriptor, which is the program's; every operation is given
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
+mod bells;
 mod give_back;
 mod grant;
 mod late;
@@ -35,6 +36,7 @@ use crate::{
     settings::{Settings, Stage},
 };
 use arc_swap::ArcSwap;
+use bells::Doors;
 use rustix::{event::PollFlags, io::Errno};
 pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
@@ -79,6 +81,7 @@ pub struct Stream {
     /// The line's socket; none once it was given up.
     socket: ArcSwap<Reserved>,
     segment: OnceLock<Segment>,
+    doors: Doors,
     /// The end, of a connection over ports. Its modes stay [`mode::PORTS`], and it has no segment.
     port: Option<Arc<End>>,
     mail: Mutex<Mail>,
@@ -112,7 +115,7 @@ pub struct Stream {
     prospect: Mutex<Option<Prospect>>,
     /// The use at which it tries.
     due: AtomicU32,
-    /// What the epoll sets know: 1, of the line; 2, of the segment.
+    /// What the epoll sets know: 1, of the line; 2, of the segment; 3, of the doorbell.
     told_sets: AtomicU32,
     /// 1: a thread that was awake took a bell, of which the sets are to be told.
     took_bell: AtomicU32,
@@ -199,6 +202,7 @@ impl Stream {
             state,
             socket: ArcSwap::from_pointee(socket),
             segment: OnceLock::new(),
+            doors: Doors::default(),
             port: None,
             mail: Mutex::default(),
             batches_waiting: AtomicU32::new(0),
@@ -396,6 +400,7 @@ impl Stream {
                         }
                     }
                 }
+                Heard::Message(Message::Doorbell(door)) if self.awaits_door() => self.take_door(door),
                 Heard::Message(Message::Decline) if self.awaits_answer() => self.state.common.phase.store(phase::PLAIN, Relaxed),
                 Heard::Gone => {
                     self.state.common.line_gone.store(1, Relaxed);
@@ -469,33 +474,6 @@ impl Stream {
         self.state.rx.mode.store(mode::AFTER, Relaxed);
         self.state.tx.mode.store(mode::AFTER, Relaxed);
         Errno::CONNRESET
-    }
-
-    /// False if nobody hears it any more.
-    fn ring_bell(&self) -> bool {
-        add(&self.counts.rung, 1);
-        line::ring_bell(self.socket.load().as_fd())
-    }
-
-    /// The reader has something new: wakes it if it sleeps (or always, at stage one). False if it sleeps for ever.
-    fn wake_reader(&self, segment: &Segment) -> bool {
-        let tx = &segment.tx;
-        let overfed = || {
-            // A thread that waits in an epoll set has no moment in which it would wake the reader.
-            let unattended = tx.is_reader_timed() && self.in_sets.load(Relaxed) != 0 && tx.take_timed_reader();
-            unattended || tx.take_overfed_reader(&mut self.state.tx.cursor()).unwrap_or(false)
-        };
-        let rings = tx.take_sleeping_reader() || tx.rings_always() || overfed() || Settings::get().stage == Stage::One;
-        !rings || self.ring_bell()
-    }
-
-    /// This end is about to wait for an answer: a peer in a timed wait must begin with the question.
-    pub fn wake_timed_reader(&self) {
-        if let Some(segment) = self.line()
-            && segment.tx.take_timed_reader()
-        {
-            self.ring_bell();
-        }
     }
 
     /// Whether this end accepted the connection.

@@ -8,7 +8,7 @@ use rustix::{
 };
 use slipway_fabric::{
     pace,
-    ring::{CLOSED, UNOPENED},
+    ring::{CLOSED, Ring, UNOPENED},
     spin::{Outcome, SpinStrategy},
     sync::Ordering::Relaxed,
 };
@@ -236,12 +236,21 @@ impl Stream {
     /// Arms the flags for `want` and publishes the processor (steps R3, W6). The caller looks again
     /// before it sleeps.
     pub fn arm(&self, want: PollFlags) {
+        self.arm_with(want, Ring::arm_reader, Ring::arm_writer);
+    }
+
+    /// As [`Stream::arm`], for an epoll set that hears the doorbell.
+    pub fn arm_at_door(&self, want: PollFlags) {
+        self.arm_with(want, Ring::arm_reader_at_door, Ring::arm_writer_at_door);
+    }
+
+    fn arm_with(&self, want: PollFlags, reader: impl FnOnce(&Ring), writer: impl FnOnce(&Ring)) {
         let Some(segment) = self.line() else { return };
         if want.intersects(INPUT) {
-            segment.rx.arm_reader();
+            reader(&segment.rx);
         }
         if want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING {
-            segment.tx.arm_writer();
+            writer(&segment.tx);
         }
     }
 

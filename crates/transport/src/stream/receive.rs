@@ -273,9 +273,7 @@ impl Stream {
                     cursor.head += bytes.len() as u64;
                     rx.keep(&cursor);
                     segment.rx.show(&cursor);
-                    if segment.rx.take_sleeping_writer(&cursor) {
-                        self.ring_bell();
-                    }
+                    self.wake_writer(segment, &cursor);
                 }
             }
         }

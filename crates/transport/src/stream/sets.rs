@@ -43,10 +43,13 @@ impl Stream {
         sets.push(Arc::downgrade(set));
     }
 
-    /// The connection may just have got a line, whose bells its epoll sets are to hear, or a segment: those that left it to
+    /// The connection may just have got a line or a doorbell, which its epoll sets are to hear, or a segment: those that left it to
     /// the kernel take it over. Or this thread has taken a bell, for descriptors that came with it. Called without locks.
     pub(crate) fn tell_sets(&self) {
-        let now = if self.segment.get().is_some() { 2 } else { u32::from(self.line_alive()) };
+        let now = match self.segment.get() {
+            Some(_) => 2 + u32::from(self.hears_door()),
+            None => self.line_alive().into(),
+        };
         if now > self.told_sets.load(Relaxed) && self.told_sets.fetch_max(now, Relaxed) < now {
             self.sets().iter().for_each(|set| set.welcome(self));
         }

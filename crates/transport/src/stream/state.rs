@@ -313,6 +313,8 @@ pub struct Common {
     pub signals: AtomicU32,
     /// 1: a process of the family has forked with the connection.
     pub forked: AtomicU32,
+    /// 1: this end has made a doorbell for the peer. A family makes one.
+    pub door_made: AtomicU32,
     /// Processes that have the connection beside the one that made it; one that ends without closing it counts on.
     pub heirs: AtomicU32,
 }

@@ -40,9 +40,12 @@ pub const HINT: usize = 32;
 pub const HEAD: usize = 128;
 pub const READER_WAITS: usize = 256;
 pub const GIVES_BACK: usize = 260;
+const HEARS_ALL: usize = 264;
+const ASKS_TIME: usize = 268;
+const ASKS_DOOR: usize = 272;
 pub const WRITER_WAITS: usize = 384;
 const LONG: [usize; 4] = [TAIL, BASE, START, HEAD];
-const SHORT: [usize; 6] = [STATE, ATTACHMENTS, HINT, READER_WAITS, GIVES_BACK, WRITER_WAITS];
+const SHORT: [usize; 9] = [STATE, ATTACHMENTS, HINT, READER_WAITS, GIVES_BACK, HEARS_ALL, ASKS_TIME, ASKS_DOOR, WRITER_WAITS];
 /// Bytes of one ring's control words; the boards follow both.
 const RING: usize = 512;
 
@@ -166,7 +169,7 @@ impl Peer {
                 self.store(count, self.load(count) + dice.any() % 2);
             }
             11 => {
-                let kind = dice.below(10) as u8;
+                let kind = dice.below(11) as u8;
                 let mut bytes = vec![kind, line::VERSION];
                 let n = dice.below(100);
                 bytes.extend(dice.bytes(n));
