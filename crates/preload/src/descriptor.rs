@@ -1,7 +1,7 @@
 //! Hooks on closing and copying descriptors, their flags, and shutdown.
 
 use crate::{
-    epoll,
+    epoll, linger,
     real::{fail, real, shield},
     room::made,
     table,
@@ -12,6 +12,7 @@ use slipway_transport::{descriptor::is_reserved, stream::Stream};
 use std::{
     ffi::{c_int, c_uint, c_ulong},
     os::fd::{AsFd, AsRawFd},
+    sync::Arc,
 };
 
 real! {
@@ -245,7 +246,8 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let stream = table::stream(fd);
     if how != libc::SHUT_RD {
         // What the peer wants back on the socket must be there before.
-        shield(|| stream.iter().for_each(|stream| table::borrowed(fd, |fd| stream.keep_house(fd))), || {});
+        let send = |stream: &Arc<Stream>| table::borrowed(fd, |fd| stream.return_patiently(fd, linger::GRACE));
+        shield(|| stream.iter().for_each(|stream| _ = send(stream)), || {});
     }
     // SAFETY: no pointers.
     let result = unsafe { next::shutdown(fd, how) };

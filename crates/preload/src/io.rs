@@ -4,16 +4,21 @@ use crate::{
     connect::{capacity, hide_name, sender},
     kernel::Process,
     message::{Direction, borrowed_slices, with_slices},
-    real::{fail, real, shield},
+    real::{fail, last_error, real, shield},
     table::{self, Slot},
 };
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
-use rustix::io::Errno;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    time::Timespec,
+};
 use slipway_transport::{call, stream::Stream};
 use smallvec::SmallVec;
 use std::{
     ffi::{c_char, c_int, c_void},
     os::fd::BorrowedFd,
+    time::Duration,
 };
 
 real! {
@@ -25,7 +30,6 @@ real! {
     fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t;
     fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t;
     fn sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, size: socklen_t) -> ssize_t;
-    fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t;
     fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t;
     fn splice(from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, length: size_t, flags: c_int) -> ssize_t;
     fn fdopen(fd: c_int, mode: *const c_char) -> *mut libc::FILE;
@@ -270,25 +274,77 @@ unsafe extern "C" fn sendto(
     unsafe { writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real) }
 }
 
-/// Puts the connection on its socket, for a call that the kernel must do alone.
-fn give_back(fd: c_int) {
-    if let Some(stream) = table::stream(fd) {
-        shield(|| table::give_back(fd, &stream), || {});
+/// Bytes that [`sendfile`] and [`splice`] copy at a time, which the kernel would not.
+const COPIED: usize = 16 * 1024;
+
+/// As sendfile(2) to a connection, at `offset` of the file or where it is.
+fn send_file(to: c_int, from: c_int, offset: Option<&mut i64>, length: size_t) -> ssize_t {
+    let mut buffer = [0u8; COPIED];
+    // SAFETY: no pointers.
+    let mut at = offset.as_ref().map_or_else(|| unsafe { libc::lseek64(from, 0, libc::SEEK_CUR) }, |offset| **offset);
+    if at < 0 {
+        return if last_error() == Errno::SPIPE { fail(Errno::INVAL) as ssize_t } else { -1 };
     }
+    let mut done = 0;
+    while done < length {
+        let want = COPIED.min(length - done);
+        // SAFETY: the buffer is this long.
+        let there = unsafe { libc::pread64(from, buffer.as_mut_ptr().cast(), want, at) };
+        // SAFETY: likewise.
+        let n = if there > 0 { unsafe { write(to, buffer.as_ptr().cast(), there as usize) } } else { there };
+        if n < 0 && done == 0 {
+            return n;
+        }
+        done += n.max(0) as usize;
+        at += n.max(0) as i64;
+        if n < want as ssize_t {
+            break;
+        }
+    }
+    match offset {
+        Some(offset) => *offset = at,
+        // SAFETY: no pointers.
+        None => _ = unsafe { libc::lseek64(from, at, libc::SEEK_SET) },
+    }
+    done as ssize_t
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t {
-    give_back(to);
-    // SAFETY: as sendfile(2).
-    unsafe { next::sendfile(to, from, offset, length) }
+    // SAFETY: as sendfile(2): the two have one type of offset.
+    unsafe { sendfile64(to, from, offset, length) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t {
-    give_back(to);
+    if table::stream(to).is_some() {
+        // SAFETY: as sendfile(2).
+        return send_file(to, from, unsafe { offset.as_mut() }, length);
+    }
     // SAFETY: as sendfile(2).
     unsafe { next::sendfile64(to, from, offset, length) }
+}
+
+/// As splice(2) from a connection to a pipe.
+fn splice_from(from: c_int, to: c_int, length: size_t, flags: c_int) -> ssize_t {
+    let mut buffer = [0u8; COPIED];
+    let (mut most, mut wait) = (COPIED.min(length), 0);
+    if flags & libc::SPLICE_F_NONBLOCK as c_int != 0 {
+        let has_room =
+            table::borrowed(to, |to| poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], Some(&Timespec::default())));
+        if has_room == Ok(0) {
+            return fail(Errno::AGAIN) as ssize_t;
+        }
+        // So much never waits in a pipe that has room.
+        (most, wait) = (most.min(libc::PIPE_BUF), libc::MSG_DONTWAIT);
+    }
+    // SAFETY: the buffer is that long.
+    unsafe {
+        let there = recv(from, buffer.as_mut_ptr().cast(), most, libc::MSG_PEEK | wait);
+        let n = if there > 0 { next::write(to, buffer.as_ptr().cast(), there as usize) } else { there };
+        // What the pipe has not taken stays.
+        if n > 0 { recv(from, buffer.as_mut_ptr().cast(), n as usize, libc::MSG_DONTWAIT) } else { n }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -300,8 +356,14 @@ unsafe extern "C" fn splice(
     length: size_t,
     flags: c_int,
 ) -> ssize_t {
-    give_back(from);
-    give_back(to);
+    if from_offset.is_null() && to_offset.is_null() && table::stream(from).is_some() {
+        return splice_from(from, to, length, flags);
+    }
+    if let Some(stream) = table::stream(to)
+        && !shield(|| table::leave_to_kernel(to, &stream, Duration::ZERO), || true)
+    {
+        return fail(Errno::AGAIN) as ssize_t;
+    }
     // SAFETY: as splice(2).
     unsafe { next::splice(from, from_offset, to, to_offset, length, flags) }
 }
@@ -309,7 +371,9 @@ unsafe extern "C" fn splice(
 /// A stream of stdio reads and writes inside the C library, where no hook reaches.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut libc::FILE {
-    give_back(fd);
+    if let Some(stream) = table::stream(fd) {
+        shield(|| table::hand_over(fd, &stream), || {});
+    }
     // SAFETY: as fdopen(3).
     unsafe { next::fdopen(fd, mode) }
 }

@@ -14,7 +14,8 @@
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
 //! * [`room`]: descriptors for the program, when there are few.
 //! * [`kernel`]: what the transport has this process do: the kernel's own waits, and signals.
-//! * [`process`]: fork and exec, after which others may hold the connection.
+//! * [`process`]: fork and exec, after which others may hold the connection. * [`linger`]: what is left to be sent of a closed one.
+//! * [`rest`]: what is left to be read of one whose peer has gone.
 //! * [`signals`]: whether a signal came while a wait looked. * [`timer`]: a server's interval timer, set lazily.
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -25,10 +26,12 @@ mod descriptor;
 mod epoll;
 mod io;
 mod kernel;
+mod linger;
 mod message;
 mod poll;
 mod process;
 mod real;
+mod rest;
 mod room;
 mod signals;
 mod table;

@@ -15,6 +15,7 @@ use std::{
     ffi::{c_int, c_uint},
     io::{IoSlice, IoSliceMut},
     os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd},
+    time::{Duration, Instant},
 };
 
 real! {
@@ -193,8 +194,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
             // SAFETY: the caller's list of buffers.
             let list = unsafe { vector(header.msg_iov, header.msg_iovlen as c_int) };
             let (Some(passed), Some(list)) = (passed, list) else {
-                table::give_back(fd, stream);
-                return real();
+                return if table::leave_to_kernel(fd, stream, Duration::ZERO) { real() } else { fail(Errno::AGAIN) as ssize_t };
             };
             if !header.msg_name.is_null() && header.msg_namelen != 0 {
                 return fail(Errno::ISCONN) as ssize_t;
@@ -221,7 +221,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
 fn give_back_passed(passed: &[RawFd]) {
     for fd in passed {
         match table::get(*fd).as_deref() {
-            Some(Slot::Stream(stream)) if !stream.is_plain() => table::give_back(*fd, stream),
+            Some(Slot::Stream(stream)) if !stream.is_plain() => table::hand_over(*fd, stream),
             Some(Slot::Set(set)) => set.expose(),
             None => table::share(*fd),
             _ => {}
@@ -237,28 +237,62 @@ unsafe extern "C" fn recvmmsg(
     flags: c_int,
     timeout: *mut libc::timespec,
 ) -> c_int {
-    if let Some(stream) = table::stream(fd) {
-        table::give_back(fd, &stream);
+    if table::stream(fd).is_none() {
+        // SAFETY: as recvmmsg(2).
+        return unsafe { next::recvmmsg(fd, messages, count, flags, timeout) };
     }
     // SAFETY: as recvmmsg(2).
-    unsafe { next::recvmmsg(fd, messages, count, flags, timeout) }
+    let patience = unsafe { timeout.as_ref() }
+        .map(|time| Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.clamp(0, 999_999_999) as u32));
+    let start = Instant::now();
+    let one = flags & libc::MSG_WAITFORONE != 0;
+    let mut done = 0;
+    while done < count.min(libc::UIO_MAXIOV as c_uint)
+        && (done == 0 || patience.is_none_or(|patience| start.elapsed() < patience))
+    {
+        let flags = if one && done > 0 { flags | libc::MSG_DONTWAIT } else { flags } & !libc::MSG_WAITFORONE;
+        // SAFETY: `count` headers, by the contract of recvmmsg(2).
+        unsafe {
+            let message = &mut *messages.add(done as usize);
+            let n = recvmsg(fd, &raw mut message.msg_hdr, flags);
+            if n < 0 {
+                break;
+            }
+            message.msg_len = n as c_uint;
+        }
+        done += 1;
+    }
+    if done == 0 && count > 0 { -1 } else { done as c_int }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int {
-    if let Some(stream) = table::stream(fd) {
-        table::give_back(fd, &stream);
-    }
-    for i in 0..count as usize {
-        // SAFETY: `count` headers, by the contract of sendmmsg(2).
-        let header = unsafe { &(*messages.add(i)).msg_hdr };
-        if !header.msg_control.is_null()
-            // SAFETY: as above.
-            && let Some(passed) = unsafe { descriptors(header) }
-        {
-            give_back_passed(&passed);
+    if !table::is_used(fd) {
+        for i in 0..count as usize {
+            // SAFETY: `count` headers, by the contract of sendmmsg(2).
+            let header = unsafe { &(*messages.add(i)).msg_hdr };
+            if !header.msg_control.is_null()
+                // SAFETY: as above.
+                && let Some(passed) = unsafe { descriptors(header) }
+            {
+                give_back_passed(&passed);
+            }
         }
+        // SAFETY: as sendmmsg(2).
+        return unsafe { next::sendmmsg(fd, messages, count, flags) };
     }
-    // SAFETY: as sendmmsg(2).
-    unsafe { next::sendmmsg(fd, messages, count, flags) }
+    let mut done = 0;
+    while done < count.min(libc::UIO_MAXIOV as c_uint) {
+        // SAFETY: `count` headers, by the contract of sendmmsg(2).
+        unsafe {
+            let message = &mut *messages.add(done as usize);
+            let n = sendmsg(fd, &raw const message.msg_hdr, flags);
+            if n < 0 {
+                break;
+            }
+            message.msg_len = n as c_uint;
+        }
+        done += 1;
+    }
+    if done == 0 && count > 0 { -1 } else { done as c_int }
 }

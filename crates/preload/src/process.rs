@@ -1,6 +1,7 @@
 //! Hooks on making processes: whoever may come to hold a connection without hooks gets it as a socket.
 
 use crate::{
+    linger,
     real::{real, shield},
     table::{self, Slot},
     timer,
@@ -66,6 +67,7 @@ extern "C" fn after_fork() {
                 Slot::Set(_) | Slot::Early(_) => {}
             });
             slipway_transport::ports::office::Office::after_fork();
+            linger::after_fork();
         },
         || {},
     );
@@ -82,9 +84,13 @@ extern "C" fn settle() {
         || {
             for fd in table::used() {
                 if let Some(stream) = table::stream(fd).filter(|stream| stream.is_wanted_back() && !stream.is_in_use()) {
-                    table::borrowed(fd, |fd| stream.part(fd));
+                    table::borrowed(fd, |fd| {
+                        stream.return_patiently(fd, linger::GRACE);
+                        stream.part(fd);
+                    });
                 }
             }
+            linger::finish();
         },
         || {},
     );
@@ -99,7 +105,7 @@ pub fn at_exit(function: extern "C" fn()) {
 /// Before another process gets what `fd` is: a connection goes back to its socket, and an epoll set tells the kernel all.
 fn hand_over(fd: RawFd) {
     match table::get(fd).as_deref() {
-        Some(Slot::Stream(stream)) => table::give_back(fd, stream),
+        Some(Slot::Stream(stream)) => table::hand_over(fd, stream),
         Some(Slot::Set(set)) => set.expose_to_heirs(),
         None => table::share(fd),
         _ => {}
@@ -134,6 +140,7 @@ fn before_exec() {
         },
         || {},
     );
+    linger::finish();
     timer::before_exec();
 }
 

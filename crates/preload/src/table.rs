@@ -3,7 +3,7 @@
 //! Looked up at every hooked call, so the common answer "none" is one load. Entries are handed out
 //! as counted references: another thread may close the descriptor meanwhile.
 
-use crate::epoll::Early;
+use crate::{epoll::Early, linger, rest};
 use arc_swap::{ArcSwapOption, Guard};
 use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
@@ -16,6 +16,7 @@ use std::{
     ffi::c_uint,
     os::fd::{BorrowedFd, RawFd},
     sync::Arc,
+    time::Duration,
 };
 
 /// What a descriptor is.
@@ -143,6 +144,9 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
             stream.leave_sets(fd);
             if stream.lose_descriptor() {
                 borrowed(fd, |fd| stream.part(fd));
+                if stream.is_returning() {
+                    linger::start(fd, stream);
+                }
             }
         }
         Slot::Set(set) if set.descriptor() == fd => {
@@ -227,6 +231,19 @@ pub fn own() -> impl Iterator<Item = RawFd> {
 /// Puts the connection that `fd` is on its socket.
 pub fn give_back(fd: RawFd, stream: &Stream) {
     borrowed(fd, |fd| stream.return_to_socket(fd));
+}
+
+/// As [`give_back`], for others than the hooks, who send over the socket at once: what the peer wants back is there before. Where the program's
+/// writes don't wait, this waits for so long; false if that was not enough.
+pub fn leave_to_kernel(fd: RawFd, stream: &Stream, patience: Duration) -> bool {
+    give_back(fd, stream);
+    borrowed(fd, |fd| stream.return_patiently(fd, patience))
+}
+
+/// As [`leave_to_kernel`], for others who read what the socket has, too.
+pub fn hand_over(fd: RawFd, stream: &Stream) {
+    leave_to_kernel(fd, stream, linger::GRACE);
+    rest::keep(fd, stream);
 }
 
 /// Runs `f` with the program's descriptor `fd`.

@@ -128,8 +128,11 @@ pub fn send(
     program: &impl Program,
 ) -> Result<Option<usize>, Errno> {
     if flags & MSG_OOB != 0 {
+        let waits = flags & MSG_DONTWAIT == 0;
         stream.return_to_socket(fd);
-        return Ok(None);
+        let returned =
+            if waits { stream.return_patiently(fd, Duration::ZERO) } else { stream.return_all(fd, Some(Duration::ZERO)) };
+        return if returned { Ok(None) } else { Err(Errno::AGAIN) };
     }
     let want: usize = from.iter().map(|slice| slice.len()).sum();
     let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();

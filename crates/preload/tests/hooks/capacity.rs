@@ -45,6 +45,32 @@ fn a_full_ring_refuses_and_recovers() {
 }
 
 #[test]
+fn a_short_write_is_whole_or_refused() {
+    hooked(|| {
+        let _step = Step::begin("short writes");
+        let server = Server::listen();
+        let c = server.connection();
+        set_nonblocking(c.client, true);
+        let data = pattern(0, 100);
+        for _ in 0..2 {
+            let mut sent = 0;
+            let refused = loop {
+                let answer = outcome(call!(write(c.client, data.as_ptr().cast(), data.len())));
+                if answer.value < 0 {
+                    break answer.errno;
+                }
+                assert_eq!(answer.value as usize, data.len(), "not a part");
+                sent += data.len();
+            };
+            assert_eq!((sent, refused), (RING / 100 * 100, EAGAIN));
+            assert_eq!(ready(c.client, POLLOUT), 0);
+            assert_eq!(read_up_to(c.server, sent).len(), sent);
+            assert_eq!(ready(c.client, POLLOUT), POLLOUT);
+        }
+    });
+}
+
+#[test]
 fn a_blocked_writer_is_released_by_the_reader() {
     hooked(|| {
         let _step = Step::begin("a blocked writer");
@@ -131,9 +157,9 @@ fn descriptors_wait_their_turn_in_a_full_ring() {
         let c = server.connection();
         let file = call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC));
         write_all(c.client, &pattern(0, RING - 2));
-        let answer = messages::send(c.client, vec![pattern(0, 10)], &[file], MSG_DONTWAIT);
+        let answer = messages::send(c.client, vec![pattern(0, RING / 2)], &[file], MSG_DONTWAIT);
         assert_eq!(answer.value, 2, "cut short");
-        let refused = messages::send(c.client, vec![pattern(0, 10)], &[file], MSG_DONTWAIT);
+        let refused = messages::send(c.client, vec![pattern(0, RING / 2)], &[file], MSG_DONTWAIT);
         assert_eq!((refused.value, refused.errno), (-1, EAGAIN));
         let got = messages::receive(c.server, &[RING - 3], messages::space(1), 0);
         assert_eq!((got.value as usize, got.files.len()), (RING - 3, 0));

@@ -129,6 +129,31 @@ fn a_program_without_hooks_carries_on() {
     });
 }
 
+#[test]
+fn a_program_without_hooks_gets_what_a_peer_that_has_gone_left() {
+    hooked(|| {
+        let _step = Step::begin("exec behind the end");
+        carry_on();
+        let server = Server::listen();
+        let c = server.connection();
+        write_all(c.server, &[b'e'; 700]);
+        good(call!(close(c.server)));
+        let (output, input) = pipe();
+        let arguments = Arguments::carry_on(40, 0, 701);
+        let pid = good(call!(fork())) as pid_t;
+        if pid == 0 {
+            call!(dup2(input, 1));
+            call!(dup2(c.client, 40));
+            call!(execve(arguments.path(), arguments.pointers.as_ptr(), PLAIN.as_ptr()));
+            call!(_exit(99));
+        }
+        call!(close(input));
+        assert_eq!(read_up_to(output, 1 << 16), [b'e'; 700]);
+        exit_status(pid);
+        call!(close(output));
+    });
+}
+
 /// Starts `carry_on` by posix_spawn, with the connection as descriptor `target`.
 fn spawn(c: &Connection, target: Option<Fd>, arguments: &Arguments, input: Fd) -> pid_t {
     let mut actions = std::mem::MaybeUninit::uninit();

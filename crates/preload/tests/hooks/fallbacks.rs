@@ -1,4 +1,4 @@
-//! Calls that the kernel must do alone, and ends without hooks: the connection is on its socket, in
+//! Calls that the kernel must do alone, and ends without hooks: the connection is on its socket, or stays on the ring, in
 //! order and with nothing lost, added or changed.
 
 use std::{io::IoSliceMut, os::fd::AsRawFd, ptr, thread};
@@ -26,11 +26,16 @@ fn laden() -> (Server, Connection) {
 
 /// Both ends go on, and the connection is on its socket.
 fn assert_on_socket(server: &Server, c: &Connection) {
+    assert_on(Transport::Socket, server, c);
+}
+
+/// Both ends go on, by this way.
+fn assert_on(way: Transport, server: &Server, c: &Connection) {
     for (from, to) in [(c.client, c.server), (c.server, c.client)] {
         write_all(from, b"and on");
         assert_eq!(read_up_to(to, 6), b"and on");
     }
-    assert_eq!(server.transports(), [Transport::Socket]);
+    assert_eq!(server.transports(), [way]);
 }
 
 /// The other end has its turn, as it would in its next wait.
@@ -73,7 +78,7 @@ fn files_sent_and_spliced() {
         let (output, input) = pipe();
         assert_eq!(call!(splice(c.client, ptr::null_mut(), input, ptr::null_mut(), 14, 0)), 14);
         assert_eq!(read_up_to(output, 14), b"to the client ");
-        assert_on_socket(&server, &c);
+        assert_on(Transport::Ring, &server, &c);
         crate::support::calls::close_all([file, output, input]);
     });
 }
@@ -117,7 +122,7 @@ fn several_messages_in_one_call() {
         assert_eq!(call!(recvmmsg(c.client, messages.as_mut_ptr(), 1, 0, ptr::null_mut())), 1);
         assert_eq!((messages[0].msg_len, &bytes), (4, b"to t"));
         assert_eq!(read_up_to(c.client, 10), b"he client ");
-        assert_on_socket(&server, &c);
+        assert_on(Transport::Ring, &server, &c);
     });
 }
 

@@ -8,6 +8,7 @@
 //! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
 //! * [`fallbacks`]: calls that put a connection back on its socket.
 //! * [`returns`]: going back to the socket while both ends send.
+//! * [`left`]: what is on its way when a connection ends, or the kernel moves it.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`signals`]: signals for what comes.
@@ -20,6 +21,7 @@ mod execs;
 mod fallbacks;
 mod forks;
 mod heirs;
+mod left;
 mod limits;
 mod names;
 mod property;

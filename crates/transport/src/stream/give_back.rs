@@ -1,18 +1,26 @@
 //! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
 
-use super::{Stream, locked, mode, ready::ask_kernel, send::send_socket, state::Change};
+use super::{Stream, locked, mode, now, ready::ask_kernel, send::send_socket, state::Change};
 use crate::{
     descriptor::Reserved,
     line::{self, Message},
     report,
 };
-use rustix::{event::PollFlags, io::Errno};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    time::Timespec,
+};
 use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
 use std::{
     io::IoSlice,
     os::fd::{AsFd, BorrowedFd},
     sync::{Arc, Weak},
+    time::Duration,
 };
+
+/// How soon it is looked again whether descriptors have come back: another thread may take them off the line.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 impl Stream {
     /// Puts the connection on its socket, for a program that has no hooks: what we sent stays
@@ -36,6 +44,17 @@ impl Stream {
         self.keep_house(fd);
         self.give_back_halves(!ask_kernel(fd, PollFlags::RDHUP).contains(PollFlags::RDHUP));
         self.keep_house(fd);
+    }
+
+    /// Whether bytes of the peer's lie in the ring.
+    pub fn holds_unread(&self) -> bool {
+        let rx = &self.state.rx;
+        rx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|segment| segment.rx.readable(rx.head.load(Relaxed)))
+    }
+
+    /// Whether neither end can send the other anything any more.
+    pub fn has_hung_up(&self, fd: BorrowedFd<'_>) -> bool {
+        ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP)
     }
 
     /// Whether nothing lies in its rings.
@@ -91,6 +110,44 @@ impl Stream {
             report::debug(format_args!("a thread that was woken does not run; its connection goes back to its socket"));
             self.end_line(fd);
         }
+    }
+
+    /// Whether bytes that the peer wants back are on their way to the socket.
+    pub fn is_returning(&self) -> bool {
+        self.state.tx.mode.load(Relaxed) == mode::RETURNING
+    }
+
+    /// Puts all that the peer wants back on the socket, before the kernel alone goes on with that, or nobody does. Waits for room there, or for
+    /// descriptors that the peer has to send back first, no longer than `patience`. False if that was not enough.
+    pub fn return_all(&self, fd: BorrowedFd<'_>, patience: Option<Duration>) -> bool {
+        let start = now();
+        loop {
+            self.keep_house(fd);
+            if !self.is_returning() {
+                return true;
+            }
+            let mut left = patience.map(|patience| patience.saturating_sub(Duration::from_nanos(now().saturating_sub(start))));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
+            let (line, mut ask) = (self.line_socket(), PollFd::from_borrowed_fd(fd, PollFlags::OUT));
+            if ask_kernel(fd, PollFlags::OUT).contains(PollFlags::OUT) {
+                ask = PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN);
+                left = Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)));
+            }
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let _ = poll(&mut [ask], timeout.as_ref());
+        }
+    }
+
+    /// As [`Stream::return_all`], as long as a write of its program would have waited for the room; `otherwise`, if its writes don't wait.
+    pub fn return_patiently(&self, fd: BorrowedFd<'_>, otherwise: Duration) -> bool {
+        let patience = match self.timeouts().1 {
+            _ if self.nonblocking() => Some(otherwise),
+            0 => None,
+            micros => Some(Duration::from_micros(micros)),
+        };
+        self.return_all(fd, patience)
     }
 
     fn give_back_halves(&self, receiving: bool) {

@@ -3,7 +3,7 @@
 //!
 //! A cursor is kept before it is shown to the peer, by one store; so the next holder has to show it, and all is well. Everything
 //! else that takes several steps is marked while it goes on ([`Change`](super::state::Change)), and ends the connection if it
-//! is never finished.
+//! is never finished. A connection that has no segment stays on its socket then.
 
 use super::{Stream, mode, report};
 use slipway_fabric::sync::{AtomicU32, Guard, Ordering::Relaxed};
@@ -47,6 +47,11 @@ impl Stream {
     fn inherit(&self, fd: Option<BorrowedFd<'_>>, unfinished: &AtomicU32, show: impl FnOnce()) {
         if unfinished.load(Relaxed) == 0 {
             show();
+        } else if self.line().is_none() {
+            // All is on the socket, where each call is one step: only how much went over it is not known any more.
+            self.decline();
+            self.stay_plain();
+            unfinished.store(0, Relaxed);
         } else if let Some(fd) = fd {
             report::warn(format_args!("a process that had this connection too was killed while it used it; it is closed"));
             let _ = self.end(fd);

@@ -12,7 +12,7 @@ use slipway_fabric::{
     spin::{Outcome, SpinStrategy},
     sync::Ordering::Relaxed,
 };
-use std::os::fd::BorrowedFd;
+use std::{os::fd::BorrowedFd, time::Duration};
 
 /// The conditions under which a reader doesn't wait.
 pub const INPUT: PollFlags = PollFlags::IN.union(PollFlags::RDNORM);
@@ -91,8 +91,7 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.hides_end && end.unread() != 0;
         }
-        let rx = &self.state.rx;
-        self.hides_end && rx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
+        self.hides_end && self.holds_unread()
     }
 
     /// Whether a writer that waits should go on: there is space, and a lot of it if it ran out before.
@@ -218,18 +217,19 @@ impl Stream {
         }
     }
 
-    /// Whether the reader asked for the stream on the socket and nobody has begun to send it there.
+    /// Whether the reader asked for the stream on the socket, and not all that it lacks is there.
     pub fn is_wanted_back(&self) -> bool {
-        self.state.tx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.tx.reader_gave_back())
+        self.is_returning()
+            || self.state.tx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.tx.reader_gave_back())
     }
 
-    /// The program is about to close its last descriptor of the connection.
+    /// The program is about to close its last descriptor of the connection. What the peer wants back on the socket is there then, but where the
+    /// program does not wait for writes and the socket has no room: [`Stream::is_returning`] still.
     pub fn part(&self, fd: BorrowedFd<'_>) {
         if let Some(end) = self.port() {
             return end.close();
         }
-        // What the peer wants back on the socket must be there before the socket closes.
-        self.keep_house(fd);
+        self.return_patiently(fd, Duration::ZERO);
         self.hint_peer();
     }
 

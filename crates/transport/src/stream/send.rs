@@ -152,7 +152,10 @@ impl Stream {
                 space = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
             }
         }
-        if space == 0 {
+        // A socket takes a write of few pages whole or not at all, so that those of several writers don't mix. Short of memory, the rest of the ring is no
+        // free space, and will not become any.
+        let unread = segment.tx.unread(&mut cursor).map_err(|what| self.condemn(fd, what))?;
+        if space == 0 || space < want && want <= piece(&segment.tx) && unread as usize + want > segment.tx.size() {
             tx.keep(&cursor);
             return Err(Errno::AGAIN);
         }

@@ -92,3 +92,16 @@ fn a_change_that_nobody_finishes_ends_the_connection() {
     assert_eq!(ends.receive(), Ok(Vec::new()));
     assert_eq!(ends.send(b""), Err(Errno::PIPE));
 }
+
+#[test]
+fn a_connection_that_has_no_segment_stays_on_its_socket() {
+    let (stream, socket, peer) = pair::quiet();
+    killed(|| {
+        let guard = stream.lock_receiving(None);
+        (Change::begin(&stream.state.rx.unfinished), guard)
+    });
+    assert_eq!(rustix::io::write(&peer, b"good"), Ok(4));
+    let mut buffer = [0; 8];
+    let got = stream.receive(socket.as_fd(), &mut [IoSliceMut::new(&mut buffer)], How::default()).map(|got| got.bytes);
+    assert_eq!((got, stream.is_plain()), (Ok(4), true));
+}

@@ -1,0 +1,142 @@
+//! What is on its way when a connection is closed, shut down, or used by calls that move bytes inside the kernel.
+
+use std::{ptr, thread};
+
+use libc::{EAGAIN, SHUT_WR};
+
+use crate::support::{
+    Connection, Fd, Server,
+    calls::{call, close_all, good, outcome, pipe, read_up_to, set_nonblocking, write_all},
+    hooked, hooked_with,
+    watchdog::Step,
+};
+
+/// More than a socket holds.
+const LENGTH: usize = 900_000;
+
+const LARGE: [(&str, &str); 1] = [("SLIPWAY_X11_RING", "1M")];
+
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i % 251) as u8).collect()
+}
+
+/// The client has sent more than a socket holds, and the server wants it there.
+fn wanted_back(server: &Server) -> (Connection, Vec<u8>) {
+    let c = server.connection();
+    let sent = pattern(LENGTH);
+    write_all(c.client, &sent);
+    let off = 0_i32;
+    good(call!(setsockopt(c.server, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+    (c, sent)
+}
+
+#[test]
+fn what_the_peer_wants_back_is_sent_before_the_end() {
+    hooked_with(&LARGE, || {
+        let server = Server::listen();
+        for ends in [|fd| call!(close(fd)), |fd| call!(shutdown(fd, SHUT_WR))] {
+            let _step = Step::begin("a program that waits");
+            let (c, sent) = wanted_back(&server);
+            let client = c.client;
+            let ending = thread::spawn(move || good(ends(client)));
+            assert!(read_up_to(c.server, LENGTH + 1) == sent);
+            ending.join().expect("the end");
+        }
+    });
+}
+
+#[test]
+fn a_program_that_does_not_wait_is_not_kept_by_a_close() {
+    hooked_with(&LARGE, || {
+        let _step = Step::begin("a program that does not wait");
+        let server = Server::listen();
+        let (c, sent) = wanted_back(&server);
+        set_nonblocking(c.client, true);
+        good(call!(close(c.client)));
+        assert!(read_up_to(c.server, LENGTH + 1) == sent);
+    });
+}
+
+#[test]
+fn what_only_the_kernel_sends_comes_after_what_is_wanted_back() {
+    hooked_with(&LARGE, || {
+        let _step = Step::begin("splice");
+        let server = Server::listen();
+        let (c, sent) = wanted_back(&server);
+        let (output, input) = pipe();
+        write_all(input, b"last");
+        let splice = move |fd| outcome(call!(splice(output, ptr::null_mut(), fd, ptr::null_mut(), 4, 0)));
+        set_nonblocking(c.client, true);
+        let refused = splice(c.client);
+        assert_eq!((refused.value, refused.errno), (-1, EAGAIN));
+        set_nonblocking(c.client, false);
+        let client = c.client;
+        let sending = thread::spawn(move || splice(client).value);
+        assert!(read_up_to(c.server, LENGTH + 4) == [&sent[..], b"last"].concat());
+        assert_eq!(sending.join().expect("a splice"), 4);
+        close_all([output, input]);
+    });
+}
+
+/// A file of `length` bytes, at whose fifth it is.
+fn file(length: usize) -> (Fd, Vec<u8>) {
+    let (fd, bytes) = (good(call!(memfd_create(c"sent".as_ptr(), libc::MFD_CLOEXEC))) as Fd, pattern(length));
+    write_all(fd, &bytes);
+    assert_eq!(call!(lseek(fd, 5, libc::SEEK_SET)), 5);
+    (fd, bytes)
+}
+
+#[test]
+fn a_file_follows_what_was_written_before() {
+    hooked(|| {
+        let _step = Step::begin("sendfile");
+        let server = Server::listen();
+        let c = server.connection();
+        let (fd, bytes) = file(100_000);
+        let server = c.server;
+        write_all(server, b"first");
+        let sending = thread::spawn(move || {
+            let mut offset = 10;
+            // To the end, and from a place of the caller's; then from where the file is.
+            let from = good(call!(sendfile(server, fd, &raw mut offset, 1 << 20)));
+            (from, offset, good(call!(sendfile(server, fd, ptr::null_mut(), 1000))), call!(lseek(fd, 0, libc::SEEK_CUR)))
+        });
+        let all = [b"first", &bytes[10..], &bytes[5..1005]].concat();
+        assert!(read_up_to(c.client, all.len()) == all);
+        assert_eq!(sending.join().expect("a sender"), (99_990, 100_000, 1000, 1005));
+        let (output, _input) = pipe();
+        let refused = outcome(call!(sendfile(server, output, ptr::null_mut(), 1)));
+        assert_eq!((refused.value, refused.errno), (-1, libc::EINVAL), "what no file is");
+        set_nonblocking(server, true);
+        let part = good(call!(sendfile(server, fd, ptr::null_mut(), 1 << 20))) as usize;
+        assert!(part > 0 && part < 98_995, "as much as there is room for: {part}");
+        assert!(read_up_to(c.client, part) == bytes[1005..1005 + part]);
+        assert_eq!(call!(lseek(fd, 0, libc::SEEK_CUR)) as usize, 1005 + part);
+        c.exchange();
+    });
+}
+
+#[test]
+fn what_a_peer_that_has_gone_has_sent_is_spliced_and_received() {
+    hooked(|| {
+        let _step = Step::begin("splice and recvmmsg");
+        let server = Server::listen();
+        let c = server.connection();
+        write_all(c.server, b"hello, ring");
+        good(call!(close(c.server)));
+        let (output, input) = pipe();
+        let splice = || good(call!(splice(c.client, ptr::null_mut(), input, ptr::null_mut(), 7, 0)));
+        assert_eq!(splice(), 7);
+        assert_eq!(read_up_to(output, 7), b"hello, ");
+        let mut bytes = [[0u8; 2]; 3];
+        let mut parts = bytes.each_mut().map(|part| libc::iovec { iov_base: part.as_mut_ptr().cast(), iov_len: 2 });
+        // SAFETY: all zeroes are a header without parts.
+        let mut messages: [libc::mmsghdr; 3] = unsafe { std::mem::zeroed() };
+        for (message, part) in messages.iter_mut().zip(&mut parts) {
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (part, 1);
+        }
+        assert_eq!(good(call!(recvmmsg(c.client, messages.as_mut_ptr(), 3, 0, ptr::null_mut()))), 3);
+        assert_eq!((messages.map(|message| message.msg_len), &bytes[..2]), ([2, 2, 0], &[*b"ri", *b"ng"][..]));
+        assert_eq!(splice(), 0);
+    });
+}
