@@ -258,6 +258,9 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
             || {
                 stream.note_socket_event();
                 stream.hint_peer();
+                if how != libc::SHUT_WR {
+                    stream.receiving_ended();
+                }
                 if how != libc::SHUT_RD {
                     stream.sending_ended();
                 }

@@ -6,7 +6,7 @@ use libc::{EAGAIN, SHUT_WR};
 
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, close_all, good, outcome, pipe, read_up_to, set_nonblocking, write_all},
+    calls::{call, close_all, errno, good, hold_sigpipe, outcome, pipe, read_up_to, readable_bytes, set_nonblocking, write_all},
     hooked, hooked_with,
     watchdog::Step,
 };
@@ -75,6 +75,28 @@ fn what_only_the_kernel_sends_comes_after_what_is_wanted_back() {
         assert!(read_up_to(c.server, LENGTH + 4) == [&sent[..], b"last"].concat());
         assert_eq!(sending.join().expect("a splice"), 4);
         close_all([output, input]);
+    });
+}
+
+#[test]
+fn a_writer_at_a_full_ring_learns_that_nobody_reads_any_more() {
+    hooked(|| {
+        let _step = Step::begin("shutdown of the receiving half");
+        let server = Server::listen();
+        let c = server.connection();
+        let client = c.client;
+        let writing = thread::spawn(move || {
+            hold_sigpipe();
+            let all = vec![0; 1 << 20];
+            // The first is cut short, if it has begun to wait.
+            while outcome(call!(write(client, all.as_ptr().cast(), all.len()))).value > 0 {}
+            errno()
+        });
+        while readable_bytes(c.server) < 4096 {
+            thread::yield_now();
+        }
+        good(call!(shutdown(c.server, libc::SHUT_RD)));
+        assert_eq!(writing.join().expect("a writer"), libc::EPIPE);
     });
 }
 

@@ -511,6 +511,13 @@ impl Stream {
         }
     }
 
+    /// shutdown(2) of the receiving half has been done on the socket: a writer that waits for space is to learn of it.
+    pub fn receiving_ended(&self) {
+        if self.port().is_none() && self.line().is_some() {
+            self.ring_bell();
+        }
+    }
+
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
         if let Some(end) = self.port() {

@@ -127,7 +127,7 @@ impl Stream {
             }
             None => (PollFlags::empty(), None),
         };
-        self.ready_input(fd, want, kernel, news) | self.ready_output(want, kernel)
+        self.ready_input(fd, want, kernel, news) | self.ready_output(fd, want, kernel)
     }
 
     fn ready_input(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags, news: Option<News>) -> PollFlags {
@@ -152,10 +152,11 @@ impl Stream {
         told
     }
 
-    fn ready_output(&self, want: PollFlags, kernel: PollFlags) -> PollFlags {
+    fn ready_output(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags) -> PollFlags {
         let want = want & OUTPUT;
         match self.state.tx.mode.load(Relaxed) {
-            mode::RING if self.has_space() || kernel.contains(PollFlags::HUP) => want,
+            mode::RING if want.is_empty() => want,
+            mode::RING if self.has_space() || kernel.contains(PollFlags::HUP) || self.reader_ended(fd) => want,
             mode::RING | mode::RETURNING => PollFlags::empty(),
             _ => kernel & want,
         }

@@ -154,8 +154,8 @@ impl Stream {
         }
         // A socket takes a write of few pages whole or not at all, so that those of several writers don't mix. Short of memory, the rest of the ring is no
         // free space, and will not become any.
-        let unread = segment.tx.unread(&mut cursor).map_err(|what| self.condemn(fd, what))?;
-        if space == 0 || space < want && want <= piece(&segment.tx) && unread as usize + want > segment.tx.size() {
+        let waits_for_all = |unread: u64| want <= piece(&segment.tx) && unread as usize + want > segment.tx.size();
+        if space < want && (space == 0 || segment.tx.unread(&mut cursor).is_ok_and(waits_for_all)) {
             tx.keep(&cursor);
             return Err(Errno::AGAIN);
         }
@@ -209,6 +209,20 @@ impl Stream {
             let _ = self.finish_returning(fd);
         }
         Ok(Some(n))
+    }
+
+    /// Whether the reader has said, by a hint that nobody has looked into, that it reads no more.
+    pub(super) fn reader_ended(&self, fd: BorrowedFd<'_>) -> bool {
+        let tx = &self.state.tx;
+        let Some(hint) = self.line().map(|segment| segment.rx.hint_mark()) else { return false };
+        if hint == tx.hint_seen.load(Relaxed) {
+            return false;
+        }
+        let ended = self.probe(fd).is_err();
+        if !ended {
+            tx.hint_seen.store(hint, Relaxed);
+        }
+        ended
     }
 
     /// Fails if nobody could read what is sent: an empty send has no effect but to say so.
