@@ -9,8 +9,8 @@ use crate::{
     table::{self, Slot},
 };
 use libc::{
-    AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t,
-    timeval,
+    AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un,
+    socklen_t, ssize_t, timeval,
 };
 use rustix::io::Errno;
 use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed, ask_loader};
@@ -30,6 +30,7 @@ use std::{
 };
 
 real! {
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int;
     fn listen(fd: c_int, backlog: c_int) -> c_int;
     fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
@@ -138,6 +139,17 @@ fn flags(fd: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    // SAFETY: no pointers.
+    let fd = made(|| unsafe { next::socket(domain, kind, protocol) });
+    if fd >= 0 && domain == AF_UNIX && kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC) == SOCK_STREAM {
+        shield(|| table::note_own_socket(fd), || {});
+        crate::process::watch_forks();
+    }
+    fd
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is connect(2)'s.
     let real = || unsafe { next::connect(fd, address, length) };
@@ -150,7 +162,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             let early = early(fd);
             let plain = || {
                 let result = real();
-                if result == 0 && early.is_some() {
+                if result == 0 && (early.is_some() || table::is_own_socket(fd)) {
                     table::leave(fd);
                 }
                 result

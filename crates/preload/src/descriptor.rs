@@ -51,8 +51,7 @@ unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c
     if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
         shield(
             || {
-                table::share_some(first, last);
-                slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget));
+                slots.extend(table::numbers(first, last).filter_map(table::forget));
             },
             || {},
         );
@@ -86,10 +85,18 @@ fn copied(old: c_int, new: c_int) -> c_int {
             // What is registered by one number is waited for by the other: both are to be the same set.
             shield(|| drop(epoll::set_or_new(old)), || {});
         }
-        table::share(old);
-        if table::is_used(old) {
-            shield(|| table::duplicate(old, new), || {});
-        }
+        shield(
+            || {
+                table::share(old);
+                if table::is_used(old) {
+                    table::duplicate(old, new);
+                } else if table::is_known(old) {
+                    // What becomes of one number would not be seen at the other.
+                    table::leave(new);
+                }
+            },
+            || {},
+        );
     }
     new
 }

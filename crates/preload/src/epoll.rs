@@ -57,8 +57,7 @@ pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
 /// A number that is a set's now: what was known of it was another file's.
 fn created(epfd: c_int) -> c_int {
     if epfd >= 0 {
-        shield(|| table::forget(epfd), || None);
-        table::note_own_set(epfd);
+        shield(|| table::note_own_set(epfd), || {});
         watch_forks();
     }
     epfd

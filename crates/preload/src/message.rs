@@ -223,7 +223,7 @@ fn give_back_passed(passed: &[RawFd]) {
         match table::get(*fd).as_deref() {
             Some(Slot::Stream(stream)) if !stream.is_plain() => table::hand_over(*fd, stream),
             Some(Slot::Set(set)) => set.expose(),
-            None => table::share(*fd),
+            Some(Slot::Early(_)) | None => table::share(*fd),
             _ => {}
         }
     }

@@ -107,7 +107,7 @@ fn hand_over(fd: RawFd) {
     match table::get(fd).as_deref() {
         Some(Slot::Stream(stream)) => table::hand_over(fd, stream),
         Some(Slot::Set(set)) => set.expose_to_heirs(),
-        None => table::share(fd),
+        Some(Slot::Early(_)) | None => table::share(fd),
         _ => {}
     }
 }

@@ -146,7 +146,6 @@ make! {
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE;
     fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE;
     fn opendir(path: *const c_char) -> *mut DIR;
-    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int;
     fn pipe(ends: *mut c_int) -> c_int;
     fn pipe2(ends: *mut c_int, flags: c_int) -> c_int;

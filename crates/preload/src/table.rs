@@ -47,6 +47,8 @@ const TAKEN: u8 = 1;
 const KNOWN: u8 = 2;
 /// It is an epoll set without a slot, which this process made, and nobody else has a descriptor of.
 const OWN_SET: u8 = 3;
+/// It is a local stream socket without a slot, which this process made, and nobody else has a descriptor of.
+const OWN_SOCKET: u8 = 4;
 
 /// Whether `fd` has a slot.
 #[inline]
@@ -56,7 +58,7 @@ pub fn is_used(fd: RawFd) -> bool {
 
 /// Whether this is the first look at `fd`, which has no slot, since it was opened.
 pub fn look(fd: RawFd) -> bool {
-    let first = |used: u8| (used == 0 || used == OWN_SET).then_some(KNOWN);
+    let first = |used: u8| matches!(used, 0 | OWN_SET | OWN_SOCKET).then_some(KNOWN);
     USED.get(fd as usize).is_some_and(|used| used.fetch_update(Relaxed, Relaxed, first).is_ok())
 }
 
@@ -164,12 +166,27 @@ pub fn leave(fd: RawFd) {
     look(fd);
 }
 
-/// `fd` is an epoll set that this process just made.
+/// `fd` is an epoll set that this process just made: what was known of the number was another file's.
 pub fn note_own_set(fd: RawFd) {
+    note(fd, OWN_SET);
+}
+
+/// `fd` is a local stream socket that this process just made.
+pub fn note_own_socket(fd: RawFd) {
+    note(fd, OWN_SOCKET);
+}
+
+fn note(fd: RawFd, what: u8) {
     if let Some(used) = USED.get(fd as usize) {
-        used.store(OWN_SET, Relaxed);
+        forget(fd);
+        used.store(what, Relaxed);
         HIGHEST.fetch_max(fd as u32, Relaxed);
     }
+}
+
+/// Whether `fd` is a local stream socket that has no slot, and that nobody else has.
+pub fn is_own_socket(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == OWN_SOCKET)
 }
 
 /// Whether others may have `fd`, an epoll set without a slot, as they may wait in it by another number or in another process.
@@ -177,32 +194,33 @@ pub fn is_shared_set(fd: RawFd) -> bool {
     USED.get(fd as usize).is_none_or(|used| used.load(Relaxed) != OWN_SET)
 }
 
-/// Others get descriptors of what `fd` is.
+/// Others get descriptors of what `fd` is. A socket that is not connected stays the kernel's: they would know nothing of a ring.
 pub fn share(fd: RawFd) {
-    if let Some(used) = USED.get(fd as usize) {
-        let _ = used.compare_exchange(OWN_SET, 0, Relaxed, Relaxed);
+    let shared = |used: u8| match used {
+        OWN_SET => Some(0),
+        OWN_SOCKET => Some(KNOWN),
+        _ => None,
+    };
+    let Some(used) = USED.get(fd as usize) else { return };
+    if used.fetch_update(Relaxed, Relaxed, shared) == Err(TAKEN) && matches!(get(fd).as_deref(), Some(Slot::Early(_))) {
+        leave(fd);
     }
 }
 
 /// A child of this process gets all of its descriptors.
 pub fn share_all() {
-    share_some(0, c_uint::MAX);
+    numbers(0, c_uint::MAX).for_each(share);
 }
 
-/// Others may get descriptors of these, or they are closed.
-pub fn share_some(first: c_uint, last: c_uint) {
-    (first..=last.min(HIGHEST.load(Relaxed))).for_each(|fd| share(fd as RawFd));
+/// Those of these numbers of which something may be known.
+pub fn numbers(first: c_uint, last: c_uint) -> impl Iterator<Item = RawFd> {
+    (first..=last.min(HIGHEST.load(Relaxed))).map(|fd| fd as RawFd)
 }
 
 /// `new` is now a duplicate of `old`.
 pub fn duplicate(old: RawFd, new: RawFd) {
     match get(old).as_deref() {
-        None => {}
-        // What becomes of one number would not be seen at the other.
-        Some(Slot::Early(_)) => {
-            leave(old);
-            leave(new);
-        }
+        None | Some(Slot::Early(_)) => {}
         Some(slot) => {
             if let Slot::Set(set) = slot {
                 // Who waits by the new number may do so by no hook.
@@ -220,12 +238,12 @@ pub fn each(mut act: impl FnMut(&Slot)) {
 
 /// All descriptors with a slot.
 pub fn used() -> impl Iterator<Item = RawFd> {
-    (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd))
+    numbers(0, c_uint::MAX).filter(|fd| is_used(*fd))
 }
 
-/// All descriptors with a slot, and the epoll sets without one that nobody else has.
+/// All descriptors with a slot, and the epoll sets and sockets without one that nobody else has.
 pub fn own() -> impl Iterator<Item = RawFd> {
-    (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd) || !is_shared_set(*fd))
+    numbers(0, c_uint::MAX).filter(|fd| is_used(*fd) || !is_shared_set(*fd) || is_own_socket(*fd))
 }
 
 /// Puts the connection that `fd` is on its socket.

@@ -9,6 +9,7 @@
 //! * [`fallbacks`]: calls that put a connection back on its socket.
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`left`]: what is on its way when a connection ends, or the kernel moves it.
+//! * [`references`]: sockets that others have before they connect.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`signals`]: signals for what comes.
@@ -25,6 +26,7 @@ mod left;
 mod limits;
 mod names;
 mod property;
+mod references;
 mod returns;
 mod servers;
 mod signals;
