@@ -1,7 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
-    descriptor::follow_signals,
+    descriptor::{follow_signals, is_standard},
     epoll::early,
     kernel::Process,
     real::{fail, last_error, real, shield},
@@ -172,6 +172,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 || table::is_known(fd)
                 || !settings.sockets.has(&endpoint)
                 || !is_stream_socket(fd)
+                || is_standard(fd)
                 || needs_kernel(fd)
                 || !room::for_line(fd)
             {
@@ -394,7 +395,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
                 table::put(new, Slot::Stream(stream));
                 return;
             }
-            let plain = needs_kernel(new) || !room::for_line(new);
+            let plain = is_standard(new) || needs_kernel(new) || !room::for_line(new);
             table::put(
                 new,
                 match table::borrowed(new, |x| hub.accepted(x, nonblocking, plain)) {

@@ -97,8 +97,18 @@ fn copied(old: c_int, new: c_int) -> c_int {
             },
             || {},
         );
+        if is_standard(new)
+            && let Some(stream) = table::stream(new)
+        {
+            shield(|| table::give_back(new, &stream), || {});
+        }
     }
     new
+}
+
+/// Whether streams of stdio lead to `fd` from the beginning: they enter the kernel inside the C library, where no hook reaches.
+pub fn is_standard(fd: c_int) -> bool {
+    (0..=2).contains(&fd)
 }
 
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use slipway_transport::status::Transport;
 
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, errno, good, outcome, pipe, read_up_to, ready, write_all},
+    calls::{call, child, errno, good, join, outcome, pipe, read_up_to, ready, write_all},
     connection::address,
     hooked, hooked_output,
     watchdog::Step,
@@ -61,6 +61,75 @@ fn stdio_on_a_connection() {
         assert_on_socket(&server, &c);
         call!(fclose(file));
         c.exchange();
+    });
+}
+
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
+    static stdout: *mut libc::FILE;
+}
+
+/// A child that has an end of the connection as its standard input and output answers lines by `answer`, which is false at the end.
+fn serve_by_stdio(c: Connection, is_client: bool, answer: fn() -> bool) {
+    let c = std::mem::ManuallyDrop::new(c);
+    let (child_end, parent_end) = if is_client { (c.client, c.server) } else { (c.server, c.client) };
+    let pid = child(|| {
+        call!(close(parent_end));
+        for fd in [0, 1] {
+            good(call!(dup2(child_end, fd)));
+        }
+        call!(close(child_end));
+        while answer() {}
+        true
+    });
+    call!(close(child_end));
+    for _ in 0..100 {
+        write_all(parent_end, b"line\n");
+        assert_eq!(read_up_to(parent_end, 5), b"line\n");
+    }
+    call!(shutdown(parent_end, libc::SHUT_WR));
+    join(pid);
+    call!(close(parent_end));
+}
+
+#[test]
+fn a_connection_as_standard_input_and_output() {
+    hooked(|| {
+        let _step = Step::begin("dup2 onto 0 and 1");
+        let server = Server::listen();
+        let by_fgets = || {
+            let mut line = [0; 6];
+            let more = !call!(fgets(line.as_mut_ptr().cast(), 6, stdin)).is_null();
+            more && good(call!(write(1, line.as_ptr().cast(), 5))) == 5
+        };
+        let by_fputs = || {
+            let line = [&read_up_to(0, 5)[..], b"\0"].concat();
+            line.len() == 6 && call!(fputs(line.as_ptr().cast(), stdout)) >= 0 && call!(fflush(stdout)) == 0
+        };
+        for answer in [by_fgets, by_fputs] as [fn() -> bool; 2] {
+            for is_client in [false, true] {
+                serve_by_stdio(server.connection(), is_client, answer);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_connection_that_is_made_as_standard_input() {
+    hooked(|| {
+        let _step = Step::begin("connect and accept on 0");
+        let server = Server::listen();
+        good(call!(close(0)));
+        let c = server.fresh_connection();
+        c.exchange();
+        assert_eq!((c.client, server.transports()), (0, vec![Transport::Socket]));
+        drop(c);
+        let file = good(call!(open(c"/dev/null".as_ptr(), libc::O_RDONLY))) as Fd;
+        let client = server.connect();
+        good(call!(close(file)));
+        let c = Connection { client, server: server.accept() };
+        c.exchange();
+        assert_eq!((c.server, server.transports()), (0, vec![Transport::Socket]));
     });
 }
 
