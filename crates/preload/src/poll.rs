@@ -39,10 +39,10 @@ fn wait(
     entries: &mut [PollEntry],
     concerned: &Concerned,
     timeout: Option<Duration>,
-    mask: *const sigset_t,
+    kernel: &mut Waiting,
 ) -> Result<usize, Errno> {
     let ours: SmallVec<[(usize, Ours<'_>); 2]> = concerned.iter().filter_map(|(i, found)| Some((*i, found.ours()?))).collect();
-    poll_ours(entries, &ours, timeout, &mut Waiting::new(mask))
+    poll_ours(entries, &ours, timeout, kernel)
 }
 
 /// poll(2) over the program's entries; `real` if none of them is ours.
@@ -71,7 +71,7 @@ unsafe fn hooked(
     // There may be sets among them that are not known yet.
     UNSEEN.wait(|| {
         let ours = concerned(entries);
-        if ours.is_empty() { real() } else { shield(|| answer(wait(entries, &ours, timeout, mask)), &real) }
+        if ours.is_empty() { real() } else { shield(|| answer(wait(entries, &ours, timeout, &mut Waiting::new(mask))), &real) }
     })
 }
 
@@ -170,7 +170,18 @@ impl<'a> Selected<'a> {
 
     /// The sets are changed only on success.
     fn wait(mut self, timeout: Option<Duration>, mask: *const sigset_t) -> Result<usize, Errno> {
-        wait(&mut self.entries, &self.ours, timeout, mask)?;
+        let mut kernel = Waiting::new(mask);
+        let start = Instant::now();
+        let mut left = timeout;
+        let mut over = SmallVec::<[PollEntry; 4]>::new();
+        while wait(&mut self.entries, &self.ours, left, &mut kernel)? > 0 && !self.entries.iter().any(|it| self.sets.counts(it)) {
+            // A connection that hung up is not an exception: nothing will come of it, and select(2) waits on.
+            over.extend(self.entries.iter().filter(|it| it.revents != 0).copied());
+            self.entries.retain(|it| it.revents == 0);
+            self.ours = concerned(&self.entries);
+            left = timeout.map(|time| time.saturating_sub(start.elapsed()));
+        }
+        self.entries.extend(over);
         self.sets.settle(&self.entries)
     }
 }

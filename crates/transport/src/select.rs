@@ -58,6 +58,18 @@ impl<'a> Sets<'a> {
         entries
     }
 
+    /// Whether an answer makes its descriptor ready in one of the sets: poll(2) also says what was not asked for.
+    pub fn counts(&self, entry: &PollEntry) -> bool {
+        let (word, bit) = Self::place(entry);
+        let ready = ASK.iter().enumerate().filter(|(set, _)| self.word(*set, word) & bit != 0).map(|(_, (_, ready))| ready);
+        ready.fold(POLLNVAL, |all, ready| all | ready) & entry.revents != 0
+    }
+
+    /// The word and the bit of a descriptor.
+    fn place(entry: &PollEntry) -> (usize, c_ulong) {
+        (entry.fd as usize / BITS, 1 << (entry.fd as usize % BITS))
+    }
+
     /// Leaves those in the sets that are ready by the answers to [`Sets::entries`]; how many bits they are.
     ///
     /// # Errors
@@ -68,7 +80,7 @@ impl<'a> Sets<'a> {
         }
         let mut count = 0;
         for entry in entries {
-            let (word, bit) = (entry.fd as usize / BITS, 1 << (entry.fd as usize % BITS));
+            let (word, bit) = Self::place(entry);
             for (set, (_, ready)) in self.0.iter().zip(ASK) {
                 let Some(word) = set.get(word).filter(|word| word.get() & bit != 0) else { continue };
                 if entry.revents & ready != 0 {
@@ -103,6 +115,10 @@ mod tests {
         }
         assert_eq!(sets.settle(&entries), Ok(4));
         assert_eq!((read, write), (words(&[63, 130]), words(&[0, 70, 131])), "one beyond the count stays");
+        let except = words(&[63]);
+        let sets = Sets::new([&[], &[], &except]);
+        let told = |revents| sets.counts(&PollEntry { fd: 63, events: POLLPRI, revents });
+        assert_eq!([POLLHUP | POLLERR, POLLPRI, POLLNVAL].map(told), [false, true, true]);
         entries[1].revents = POLLNVAL;
         let before = words(&[63]);
         assert_eq!(Sets::new([&before, &[], &[]]).settle(&entries), Err(Errno::BADF));

@@ -12,7 +12,7 @@ use slipway_transport::status::Transport;
 
 use crate::support::{
     Fd, Server,
-    calls::{Answer, call, errno, good, outcome, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
+    calls::{Answer, call, errno, good, outcome, pipe, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
     connection::watch,
     hooked,
     watchdog::Step,
@@ -39,6 +39,36 @@ fn epoll_some(set: Fd, most: i32, timeout: i32) -> Vec<(u64, u32)> {
 
 fn epoll_set() -> Fd {
     good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd
+}
+
+#[test]
+fn a_connection_that_hung_up_is_no_exception() {
+    hooked(|| {
+        let _step = Step::begin("select for exceptions");
+        let server = Server::listen();
+        let c = std::mem::ManuallyDrop::new(server.connection());
+        call!(close(c.server));
+        assert!(read_up_to(c.client, 1).is_empty());
+        let (output, input) = pipe();
+        let ready = |time: Option<Duration>| {
+            // SAFETY: sets of zeros are empty.
+            let [mut read, mut except]: [libc::fd_set; 2] = unsafe { std::mem::zeroed() };
+            call!(FD_SET(output, &raw mut read));
+            for fd in [output, c.client] {
+                call!(FD_SET(fd, &raw mut except));
+            }
+            let mut time = time.map(|time| libc::timeval { tv_sec: 0, tv_usec: i64::from(time.subsec_micros()) });
+            let time = time.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+            let count = good(call!(select(output.max(c.client) + 1, &raw mut read, std::ptr::null_mut(), &raw mut except, time)));
+            (count, [&read, &except].map(|set| [output, c.client].map(|fd| call!(FD_ISSET(fd, set)))))
+        };
+        let (start, time) = (Instant::now(), Duration::from_millis(50));
+        assert_eq!(ready(Some(time)), (0, [[false; 2]; 2]));
+        assert!(start.elapsed() >= time, "{:?}", start.elapsed());
+        let writer = thread::spawn(move || write_all(input, b"!"));
+        assert_eq!(ready(None), (1, [[true, false], [false; 2]]));
+        writer.join().expect("writes");
+    });
 }
 
 #[test]
