@@ -19,7 +19,7 @@ use slipway_transport::{
     endpoint::Endpoint,
     hub::{Accepted, Hub},
     ports::{display::Call, office::Office},
-    rendezvous::{PREFIX, offer},
+    rendezvous::{PREFIX, offer, unname},
     report,
     settings::Settings,
 };
@@ -186,8 +186,8 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             {
                 return connect_over_ports(fd, call, real());
             }
-            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return plain() };
-            let result = real();
+            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return restored(fd, plain()) };
+            let result = restored(fd, real());
             let flags = flags(fd);
             if result == 0
                 && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0))
@@ -212,6 +212,21 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     )
 }
 
+/// What connect(2) gave. A socket that it left without a connection may be bound, and has no name, as without hooks.
+fn restored(fd: c_int, result: c_int) -> c_int {
+    let error = last_error();
+    if result == 0 {
+        return result;
+    }
+    // Who is told to try once more does so with the same name.
+    let again = matches!(error, Errno::AGAIN | Errno::INTR);
+    // SAFETY: no pointers.
+    if !again && table::is_own_socket(fd) && unsafe { libc::fcntl(fd, libc::F_GETOWN) } == 0 {
+        table::borrowed(fd, unname);
+    }
+    fail(error)
+}
+
 /// This process may come to have a connection over shared memory.
 fn begin() {
     crate::process::watch_forks();
@@ -228,7 +243,7 @@ fn connect_over_ports(fd: c_int, call: Call, result: c_int) -> c_int {
             table::put(fd, Slot::Stream(Arc::new(stream)));
             0
         }
-        None => error.map_or(0, fail),
+        None => restored(fd, error.map_or(0, fail)),
     }
 }
 

@@ -10,10 +10,21 @@ use crate::{
     environment,
     hub::Hub,
     line::{Message, TOKEN, send_message},
+    ports::display::put_over,
     settings::Settings,
     stream::{Prospect, Stream},
 };
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, socket_with};
+use rustix::{
+    fs::{fcntl_getfl, fcntl_setfl},
+    io::Errno,
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, getsockname, socket_with,
+        sockopt::{
+            Timeout, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_socket_timeout, socket_recv_buffer_size,
+            socket_send_buffer_size, socket_timeout,
+        },
+    },
+};
 use slipway_fabric::{
     credentials::{self, Credentials},
     runtime::Named,
@@ -50,7 +61,7 @@ pub struct Offer {
 /// the connection is not to be used first (`SLIPWAY_X11_AFTER`).
 ///
 /// None if the server has no hooks, belongs to another user, or is busy: then the socket is
-/// untouched, except that it may keep the abstract name (which the hooks hide).
+/// untouched, except that it may keep the abstract name (which the hooks hide; see [`unname`]).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     let hub = known_dir()?.join(endpoint.hub_name()?);
     // Nearly always there is none.
@@ -65,6 +76,32 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     let s = Settings::get();
     let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 }).ok()?) } else { None };
     Some(Offer { to, line })
+}
+
+/// Takes the name off the socket `fd` again that an offer gave it, if it is not connected: a fresh one with its settings comes in its place, as
+/// the kernel takes no name away. No other descriptor may lead to the socket. None if it stays as it is.
+pub fn unname(fd: BorrowedFd<'_>) -> Option<()> {
+    let name = SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?;
+    if !name.abstract_name()?.starts_with(PREFIX) || getpeername(fd).is_ok() {
+        return None;
+    }
+    let fresh = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)).ok()?;
+    let new = fresh.as_fd();
+    for time in [Timeout::Recv, Timeout::Send] {
+        set_socket_timeout(new, time, socket_timeout(fd, time).ok()?).ok()?;
+    }
+    type Buffer<'a> = (fn(BorrowedFd<'a>) -> Result<usize, Errno>, fn(BorrowedFd<'a>, usize) -> Result<(), Errno>);
+    let buffers: [Buffer<'_>; 2] =
+        [(socket_send_buffer_size, set_socket_send_buffer_size), (socket_recv_buffer_size, set_socket_recv_buffer_size)];
+    for (size, set) in buffers {
+        let wanted = size(fd).ok()?;
+        // The kernel doubles what it is given, and root may have given more than this process can.
+        if size(new) != Ok(wanted) && (set(new, wanted / 2).is_err() || size(new) != Ok(wanted)) {
+            return None;
+        }
+    }
+    fcntl_setfl(new, fcntl_getfl(fd).ok()?).ok()?;
+    put_over(new, fd).ok()
 }
 
 /// Where the runtime directory is by the environment that the program was given.

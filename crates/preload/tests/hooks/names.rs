@@ -1,14 +1,16 @@
 //! What a program sees of its peer and of its own socket: the same as without hooks.
 
-use libc::{sockaddr_un, socklen_t};
+use std::ffi::CString;
+
+use libc::{F_GETFD, F_GETFL, SOL_SOCKET, sockaddr_un, socklen_t};
 
 use slipway_transport::status::Transport;
 
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, errno, good, set_nonblocking},
+    calls::{call, child, errno, good, pipe, read_up_to, set_nonblocking, write_all},
     connection::{address, connect, socket},
-    hooked,
+    hooked, hooked_with,
     watchdog::Step,
 };
 
@@ -110,6 +112,70 @@ fn a_client_with_a_name_of_its_own() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = [dir.path().join("own").as_os_str().as_encoded_bytes(), b"\0"].concat();
         assert_eq!(bound(&path).0, [Transport::Socket]);
+    });
+}
+
+/// What a program may have set on a socket.
+fn settings(fd: Fd) -> Vec<i64> {
+    let mut numbers: Vec<_> = [F_GETFD, F_GETFL].map(|command| i64::from(call!(fcntl(fd, command)))).to_vec();
+    for name in [libc::SO_SNDBUF, libc::SO_RCVBUF] {
+        let (mut value, mut size) = (0_i32, 4);
+        good(call!(getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size)));
+        numbers.push(value.into());
+    }
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<libc::timeval>() as socklen_t;
+    good(call!(getsockopt(fd, SOL_SOCKET, libc::SO_RCVTIMEO, (&raw mut time).cast(), &raw mut size)));
+    numbers.extend([time.tv_sec, time.tv_usec]);
+    numbers
+}
+
+/// A server finds that no other is at its path, and takes the socket that it asked with.
+fn bound_after_a_refusal() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = CString::new(dir.path().join("socket").as_os_str().as_encoded_bytes()).expect("no zero byte");
+    let (told, tell) = pipe();
+    let killed = child(|| {
+        let _server = Server::listen_at(path.as_bytes());
+        write_all(tell, b"!");
+        call!(pause()) == 0
+    });
+    read_up_to(told, 1);
+    good(call!(kill(killed, libc::SIGKILL)));
+    good(call!(waitpid(killed, std::ptr::null_mut(), 0)));
+    let hubs = std::fs::read_dir(std::env::var("SLIPWAY_RUNTIME_DIR").expect("set")).expect("the directory");
+    assert_eq!(hubs.count(), 1, "it left its hub's file behind");
+    let fd = socket();
+    set_nonblocking(fd, true);
+    let (size, time) = (50_000_i32, libc::timeval { tv_sec: 20, tv_usec: 0 });
+    good(call!(setsockopt(fd, SOL_SOCKET, libc::SO_SNDBUF, (&raw const size).cast(), 4)));
+    let length = size_of::<libc::timeval>() as socklen_t;
+    good(call!(setsockopt(fd, SOL_SOCKET, libc::SO_RCVTIMEO, (&raw const time).cast(), length)));
+    let before = settings(fd);
+    assert_eq!((connect(fd, path.as_bytes()), errno()), (-1, libc::ECONNREFUSED));
+    assert_eq!(settings(fd), before);
+    assert_eq!((call!(listen(fd, 1)), errno()), (-1, libc::EINVAL), "it has no name");
+    good(call!(unlink(path.as_ptr())));
+    let (own, length) = address(path.as_bytes());
+    good(call!(bind(fd, (&raw const own).cast(), length)));
+    good(call!(listen(fd, 4)));
+    set_nonblocking(fd, false);
+    Server { display: 0, listener: fd, name: path.as_bytes().to_vec() }.fresh_connection().exchange();
+}
+
+#[test]
+fn a_socket_that_was_refused_can_be_bound() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "all")], || {
+        let _step = Step::begin("connect, then bind");
+        bound_after_a_refusal();
+    });
+}
+
+#[test]
+fn a_client_that_would_offer_late_can_be_bound() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "all"), ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("connect, then bind");
+        bound_after_a_refusal();
     });
 }
 

@@ -29,7 +29,7 @@ use slipway_abi::HEADER;
 use std::{
     ffi::CString,
     io,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex},
 };
 use zerocopy::{FromBytes, IntoBytes};
@@ -283,7 +283,7 @@ impl Drop for Call {
 }
 
 /// dup3(2) onto a descriptor of the program's, which is closed on exec as before.
-fn put_over(from: &OwnedFd, to: BorrowedFd<'_>) -> Result<(), Errno> {
+pub fn put_over(from: impl AsFd, to: BorrowedFd<'_>) -> Result<(), Errno> {
     use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
     let cloexec = rustix::io::fcntl_getfd(to)?.contains(rustix::io::FdFlags::CLOEXEC);
     #[allow(unsafe_code, reason = "the program's descriptor keeps its number")]
