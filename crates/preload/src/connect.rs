@@ -414,7 +414,10 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
             table::put(
                 new,
                 match table::borrowed(new, |x| hub.accepted(x, nonblocking, plain)) {
-                    Accepted::Line(stream) => Slot::Stream(stream),
+                    Accepted::Line(stream) => {
+                        crate::process::watch_exit();
+                        Slot::Stream(stream)
+                    }
                     Accepted::Plain(client) => Slot::Plain(client),
                 },
             );

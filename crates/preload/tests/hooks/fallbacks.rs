@@ -234,6 +234,43 @@ fn a_writer_that_ends_leaves_what_the_reader_wants_back() {
 }
 
 #[test]
+fn a_server_that_exits_leaves_what_the_reader_wants_back() {
+    hooked(|| {
+        let _step = Step::begin("a return and an exit");
+        let server = Server::listen();
+        let ((told, tell), (stop, stopping)) = (pipe(), pipe());
+        // Forked before this process has a connection, which would have prepared both for their ends.
+        let pid = child(|| {
+            let accepted = server.accept();
+            for _ in 0..5 {
+                write_all(accepted, &read_up_to(accepted, 1));
+            }
+            write_all(accepted, b"to the client ");
+            write_all(tell, b"!");
+            read_up_to(stop, 1);
+            call!(exit(0))
+        });
+        let client = server.connect();
+        for _ in 0..5 {
+            write_all(client, b"!");
+            assert_eq!(read_up_to(client, 1), b"!");
+        }
+        read_up_to(told, 1);
+        assert_eq!(read_up_to(client, 3), b"to ");
+        let off = 0_i32;
+        good(call!(setsockopt(client, SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+        write_all(stopping, b"!");
+        join(pid);
+        // As a program without hooks reads it.
+        let mut bytes = [0; 100];
+        // SAFETY: open until it is closed below.
+        let n = rustix::io::read(unsafe { std::os::fd::BorrowedFd::borrow_raw(client) }, &mut bytes);
+        assert_eq!(&bytes[..n.expect("read")], b"the client ");
+        call!(close(client));
+    });
+}
+
+#[test]
 fn bad_arguments_are_refused_as_by_a_socket() {
     hooked(|| {
         let server = Server::listen();
