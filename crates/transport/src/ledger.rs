@@ -86,6 +86,15 @@ pub fn alive(process: u32) -> bool {
     rustix::process::test_kill_process(pid) != Err(Errno::SRCH)
 }
 
+/// This process, which forks, is in the place of one that left without a word, as daemon(3)'s parent does: else what it had would
+/// end with the child.
+fn take_over(process: &AtomicU32) {
+    let (own, before) = (std::process::id(), process.load(SeqCst));
+    if before != own && !alive(before) {
+        let _ = process.compare_exchange(before, own, SeqCst, SeqCst);
+    }
+}
+
 impl Ledger {
     /// For a server of so many clients.
     ///
@@ -136,6 +145,7 @@ impl Ledger {
 
     /// This process forks: the server may go on in the child.
     pub fn before_fork(&self) {
+        take_over(&self.family().opener);
         self.family().forked.store(1, SeqCst);
         self.family().heir.store(UNBORN, SeqCst);
     }
@@ -275,6 +285,7 @@ impl LedgerEntry {
 
     /// This process forks: the connection may go on in the child.
     pub fn before_fork(&self) {
+        take_over(&self.slot.owner);
         self.slot.heir.store(UNBORN, SeqCst);
     }
 }

@@ -183,6 +183,28 @@ fn a_server_that_starts_a_program_finds_an_offer_that_comes_late() {
 }
 
 #[test]
+fn a_server_in_the_background_keeps_its_hub() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("daemon(3), and a process for a connection");
+        let ((told, tell), (gone, going)) = (pipe(), pipe());
+        let opener = child(|| {
+            let server = std::mem::ManuallyDrop::new(Server::listen_at(&unused("daemon")));
+            child(|| {
+                read_up_to(gone, 1);
+                join(child(|| call!(close(server.listener)) == 0));
+                let hubs = std::fs::read_dir(std::env::var("SLIPWAY_RUNTIME_DIR").expect("set")).expect("the directory");
+                write_all(tell, &[hubs.count() as u8]);
+                true
+            });
+            true
+        });
+        join(opener);
+        write_all(going, b".");
+        assert_eq!(read_up_to(told, 1), [1], "its file");
+    });
+}
+
+#[test]
 fn whichever_process_accepts_finds_the_offer() {
     hooked_with(&[ALL], || {
         let _step = Step::begin("processes that share a listening socket");
