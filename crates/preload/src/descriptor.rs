@@ -17,6 +17,7 @@ use std::{
 
 real! {
     fn close(fd: c_int) -> c_int;
+    fn fclose(file: *mut libc::FILE) -> c_int;
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
     fn dup(fd: c_int) -> c_int;
     fn dup2(old: c_int, new: c_int) -> c_int;
@@ -37,6 +38,17 @@ unsafe extern "C" fn close(fd: c_int) -> c_int {
     let slot = shield(|| table::forget(fd), || None);
     // SAFETY: no pointers.
     let result = unsafe { next::close(fd) };
+    drop(slot);
+    result
+}
+
+/// Closes inside the C library.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fclose(file: *mut libc::FILE) -> c_int {
+    // SAFETY: the caller's contract is fclose(3)'s.
+    let slot = shield(|| table::forget(unsafe { libc::fileno(file) }), || None);
+    // SAFETY: as above.
+    let result = unsafe { next::fclose(file) };
     drop(slot);
     result
 }
