@@ -2,7 +2,7 @@
 
 use crate::{
     linger,
-    real::{real, shield},
+    real::{fail, last_error, real, shield},
     table::{self, Slot},
     timer,
 };
@@ -71,6 +71,28 @@ extern "C" fn after_fork() {
         },
         || {},
     );
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> pid_t {
+    // SAFETY: the caller's contract is fork(2)'s.
+    let child = unsafe { next::fork() };
+    if child < 0 {
+        let error = last_error();
+        shield(
+            || {
+                table::each(|slot| match slot {
+                    Slot::Stream(stream) => stream.fork_failed(),
+                    Slot::Listener(hub) => hub.fork_failed(),
+                    Slot::Plain(client) => client.fork_failed(),
+                    Slot::Set(_) | Slot::Early(_) => {}
+                });
+            },
+            || {},
+        );
+        fail(error);
+    }
+    child
 }
 
 /// From now on what other ends want back on their sockets is put there when the program exits: no call of it may come before.
@@ -165,7 +187,7 @@ fn exec(call: impl FnOnce() -> c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vfork() -> pid_t {
     // SAFETY: POSIX lets vfork be fork.
-    unsafe { next::fork() }
+    unsafe { fork() }
 }
 
 #[unsafe(no_mangle)]

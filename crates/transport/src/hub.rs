@@ -162,6 +162,11 @@ impl PlainClient {
         self.0.iter().for_each(LedgerEntry::before_fork);
     }
 
+    /// No child came of it.
+    pub fn fork_failed(&self) {
+        self.0.iter().for_each(LedgerEntry::fork_failed);
+    }
+
     /// This process was forked.
     pub fn after_fork(&self) {
         self.0.iter().for_each(LedgerEntry::inherit);
@@ -293,6 +298,11 @@ impl Hub {
         if let Ok(mut state) = self.state.try_lock() {
             Self::park(&gate, &mut state);
         }
+    }
+
+    /// No child came of it.
+    pub fn fork_failed(&self) {
+        self.ledger.fork_failed();
     }
 
     fn park(gate: &Gate, state: &mut State) {

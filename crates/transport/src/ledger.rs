@@ -150,6 +150,11 @@ impl Ledger {
         self.family().heir.store(UNBORN, SeqCst);
     }
 
+    /// No child came of it.
+    pub fn fork_failed(&self) {
+        let _ = self.family().heir.compare_exchange(UNBORN, 0, SeqCst, SeqCst);
+    }
+
     /// This process was forked, and has the hub, too.
     pub fn inherit(&self) {
         self.family().heir.store(std::process::id(), SeqCst);
@@ -287,6 +292,11 @@ impl LedgerEntry {
     pub fn before_fork(&self) {
         take_over(&self.slot.owner);
         self.slot.heir.store(UNBORN, SeqCst);
+    }
+
+    /// No child came of it.
+    pub fn fork_failed(&self) {
+        let _ = self.slot.heir.compare_exchange(UNBORN, 0, SeqCst, SeqCst);
     }
 }
 

@@ -182,6 +182,55 @@ fn a_server_that_starts_a_program_finds_an_offer_that_comes_late() {
     });
 }
 
+/// A fork that finds that there are too many processes.
+fn fail_to_fork() {
+    // SAFETY: zeros are limits.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    good(call!(getrlimit(libc::RLIMIT_NPROC, &raw mut limit)));
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: limit.rlim_max };
+    good(call!(setrlimit(libc::RLIMIT_NPROC, &raw const none)));
+    // Root has no such limit.
+    let root = call!(getuid()) == 0;
+    if root {
+        good(call!(setresuid(54_321, 54_321, 0)));
+    }
+    let failed = (call!(fork()), errno());
+    if failed.0 == 0 {
+        call!(_exit(0));
+    }
+    if root {
+        good(call!(setresuid(0, 0, 0)));
+    }
+    good(call!(setrlimit(libc::RLIMIT_NPROC, &raw const limit)));
+    assert_eq!(failed, (-1, libc::EAGAIN));
+}
+
+#[test]
+fn a_fork_that_fails_leaves_a_connection_without_heirs() {
+    hooked_with(&[ALL, ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("a fork that fails");
+        let server = Server::listen_at(&unused("unforked"));
+        let ((told, tell), (stop, stopping)) = (pipe(), pipe());
+        let client = child(|| {
+            call!(close(stopping));
+            let fd = server.connect();
+            ask(fd, 300);
+            write_all(tell, b".");
+            read_up_to(stop, 1);
+            true
+        });
+        let accepted = server.accept();
+        fail_to_fork();
+        let serving = thread::spawn(move || serve(accepted));
+        assert_eq!(read_up_to(told, 1), b".");
+        let status = server.status();
+        assert_eq!(rings(&status), 1, "{status:?}");
+        call!(close(stopping));
+        join(client);
+        serving.join().expect("serves");
+    });
+}
+
 #[test]
 fn a_server_in_the_background_keeps_its_hub() {
     hooked_with(&[ALL], || {

@@ -349,6 +349,12 @@ impl Stream {
         }
     }
 
+    /// No child came of it. A client that stayed on its socket for it has not counted its bytes since, and remains there.
+    pub fn fork_failed(&self) {
+        self.record.iter().for_each(LedgerEntry::fork_failed);
+        self.renounce();
+    }
+
     /// Takes all messages off the line's socket.
     pub fn attend(&self) {
         self.attend_to(None);
