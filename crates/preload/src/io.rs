@@ -3,7 +3,7 @@
 use crate::{
     connect::{capacity, hide_name, sender},
     kernel::Process,
-    message::{Direction, borrowed_slices, with_slices},
+    message::{Direction, borrowed_slices, lacks_memory, with_slices},
     real::{fail, last_error, real, shield},
     table::{self, Slot},
 };
@@ -71,6 +71,9 @@ unsafe fn reading(fd: c_int, to: &mut [iovec], flags: c_int, real: impl Fn() -> 
         fd,
         Direction::In,
         |stream, fd| {
+            if lacks_memory(to) {
+                return fail(Errno::FAULT) as ssize_t;
+            }
             // SAFETY: the caller's promise.
             let slices = unsafe { borrowed_slices(to) };
             match call::receive(stream, fd, slices, flags, None, &Process) {
@@ -89,11 +92,16 @@ unsafe fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ss
     on_stream(
         fd,
         Direction::Out,
-        // SAFETY: the caller's promise.
-        |stream, fd| match unsafe { with_slices(from, |from| call::send(stream, fd, from, &[], flags, &Process)) } {
-            Ok(None) => real(),
-            Ok(Some(n)) => n as ssize_t,
-            Err(error) => fail(error) as ssize_t,
+        |stream, fd| {
+            if lacks_memory(from) {
+                return fail(Errno::FAULT) as ssize_t;
+            }
+            // SAFETY: the caller's promise.
+            match unsafe { with_slices(from, |from| call::send(stream, fd, from, &[], flags, &Process)) } {
+                Ok(None) => real(),
+                Ok(Some(n)) => n as ssize_t,
+                Err(error) => fail(error) as ssize_t,
+            }
         },
         &real,
     )

@@ -34,6 +34,11 @@ pub enum Direction {
     Out,
 }
 
+/// Whether one of the program's buffers is not there. Of other bad addresses the processor tells.
+pub fn lacks_memory(list: &[iovec]) -> bool {
+    list.iter().any(|entry| entry.iov_base.is_null() && entry.iov_len != 0)
+}
+
 /// The program's buffers as Rust takes them.
 ///
 /// # Safety
@@ -123,6 +128,9 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
             let header = unsafe { &mut *message };
             // SAFETY: its list of buffers.
             let Some(list) = (unsafe { vector(header.msg_iov, header.msg_iovlen as c_int) }) else { return real() };
+            if lacks_memory(list) {
+                return fail(Errno::FAULT) as ssize_t;
+            }
             let mut list: SmallVec<[iovec; 8]> = SmallVec::from_slice(list);
             // SAFETY: the program's buffers.
             let slices = unsafe { borrowed_slices(&mut list) };
@@ -196,6 +204,9 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
             let (Some(passed), Some(list)) = (passed, list) else {
                 return if table::leave_to_kernel(fd, stream, Duration::ZERO) { real() } else { fail(Errno::AGAIN) as ssize_t };
             };
+            if lacks_memory(list) {
+                return fail(Errno::FAULT) as ssize_t;
+            }
             if !header.msg_name.is_null() && header.msg_namelen != 0 {
                 return fail(Errno::ISCONN) as ssize_t;
             }

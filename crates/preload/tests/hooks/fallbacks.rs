@@ -295,6 +295,22 @@ fn bad_arguments_are_refused_as_by_a_socket() {
             ]
         };
         assert_eq!(tries(&c), tries(&plain));
+        let nowhere = |c: &Connection| {
+            let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: 10 };
+            // SAFETY: a header of zeros is valid and empty.
+            let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+            (header.msg_iov, header.msg_iovlen) = ((&raw const part).cast_mut(), 1);
+            write_all(c.server, b"x");
+            let tries = [
+                refused(call!(write(c.client, ptr::null(), 10))),
+                refused(call!(sendmsg(c.client, &raw const header, 0))),
+                refused(call!(read(c.client, ptr::null_mut(), 10))),
+                refused(call!(readv(c.client, &raw const part, 1))),
+                refused(call!(recvmsg(c.client, &raw mut header, 0))),
+            ];
+            (tries, read_up_to(c.client, 1))
+        };
+        assert_eq!(nowhere(&c), nowhere(&plain));
         c.exchange();
     });
 }
