@@ -7,14 +7,14 @@ use crate::{
     copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
-    tree::{Dir, Node, OPAQUE, OWN, WHITEOUT, is_mark, open_dir},
+    tree::{Dir, Node, OWN, is_mark, open_dir},
     view::{Found, Place, View},
 };
 use rustix::{
-    fd::{AsFd, OwnedFd},
+    fd::AsFd,
     fs::{
-        self, Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags, accessat, linkat, mkdirat, openat,
-        renameat, renameat_with, symlinkat, unlinkat, utimensat,
+        self, Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags, accessat, mkdirat, openat, renameat,
+        unlinkat, utimensat,
     },
     io::Errno,
 };
@@ -123,7 +123,7 @@ impl View {
     }
 
     /// What a new name needs: a layer that can be changed, a directory that this user may change, and no mark's name.
-    fn prepare(&mut self, path: &TreePath) -> Result<usize, Errno> {
+    pub(crate) fn prepare(&mut self, path: &TreePath) -> Result<usize, Errno> {
         let top = self.top_index()?;
         if is_mark(path.name()) {
             return Err(Errno::INVAL);
@@ -221,149 +221,12 @@ impl View {
         }
         // Until now its user had all rights to it.
         set_mode(self.at(Place::Layer(top), path), copy::mode(&found.stat))?;
-        mark(&self.layers[top].files, path, OWN)?;
+        mark(self.at(Place::Layer(top), path), OWN)?;
         if let Some(dir) = self.layers[top].tree.dir_mut(path) {
             dir.own = true;
             self.layers[top].changes.names.push(path.clone());
         }
         Ok(())
-    }
-
-    /// Gives what was made to the caller; to the group of its directory where that is asked for.
-    fn give(&self, at: At<'_>, path: &TreePath) -> Result<(), Errno> {
-        let Some(caller) = &self.caller else { return Ok(()) };
-        let (uid, gid) = caller.owner();
-        let inherits = self.find(&path.parent())?.stat.st_mode & 0o2000 != 0;
-        // A file with several names has its owner already.
-        if at.stat()?.st_nlink > 1 && file_type(&at.stat()?) != FileType::Directory {
-            return Ok(());
-        }
-        fs::chownat(at.dir, at.name, Some(uid), (!inherits).then_some(gid), AtFlags::SYMLINK_NOFOLLOW)
-    }
-
-    /// Makes something at a free name: `make` makes it at the name that it is given.
-    fn place<T>(&mut self, path: &TreePath, node: Node, make: impl FnOnce(At<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
-        if self.is_through(path) {
-            return make(self.at(Place::Host, path));
-        }
-        let top = self.prepare(path)?;
-        let _up = self.elevate();
-        let made = if matches!(self.in_top(path), Some(Node::Whiteout)) {
-            let temporary = self.layers[top].temporary();
-            let layer = &self.layers[top];
-            let at = At { dir: layer.work.as_fd(), name: &temporary };
-            let made = make(at)?;
-            self.give(at, path)?;
-            renameat(&layer.work, temporary, &layer.files, path.relative())?;
-            made
-        } else {
-            let made = make(self.at(Place::Layer(top), path))?;
-            self.give(self.at(Place::Layer(top), path), path)?;
-            made
-        };
-        self.set(path, node);
-        Ok(made)
-    }
-
-    /// Creates a regular file at a free name and opens it. The mode is not changed by a umask but this process's.
-    ///
-    /// # Errors
-    /// Of open with O_CREAT and O_EXCL.
-    pub fn create(&mut self, path: &TreePath, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        self.place(path, Node::Leaf, |at| openat(at.dir, at.name, flags, mode))
-    }
-
-    /// Makes a symbolic link.
-    ///
-    /// # Errors
-    /// Of symlink; EINVAL for contents that a layer's marks have.
-    pub fn symlink(&mut self, target: &[u8], path: &TreePath) -> Result<(), Errno> {
-        if target == WHITEOUT {
-            return Err(Errno::INVAL);
-        }
-        self.place(path, Node::Leaf, |at| symlinkat(target, at.dir, at.name))
-    }
-
-    /// Makes a FIFO, a socket, a device, or an empty file.
-    ///
-    /// # Errors
-    /// Of mknod.
-    pub fn make_node(&mut self, path: &TreePath, kind: FileType, mode: Mode, dev: u64) -> Result<(), Errno> {
-        self.place(path, Node::Leaf, |at| fs::mknodat(at.dir, at.name, kind, mode, dev))
-    }
-
-    /// Has the caller make something at the name relative to the descriptor that it is given, such as a socket by bind.
-    ///
-    /// # Errors
-    /// Those of `make`, EROFS, EACCES.
-    pub fn make_with<T>(
-        &mut self,
-        path: &TreePath,
-        make: impl FnOnce(rustix::fd::BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
-    ) -> Result<T, Errno> {
-        self.place(path, Node::Leaf, |at| make(at.dir, at.name))
-    }
-
-    /// Makes a directory.
-    ///
-    /// # Errors
-    /// Of mkdir.
-    pub fn make_dir(&mut self, path: &TreePath, mode: Mode) -> Result<(), Errno> {
-        if self.is_through(path) {
-            return mkdirat(&self.host, path.relative(), mode);
-        }
-        let top = self.prepare(path)?;
-        let _up = self.elevate();
-        let mut dir = Dir { own: true, ..Dir::default() };
-        if matches!(self.in_top(path), Some(Node::Whiteout)) {
-            dir.opaque = true;
-            let temporary = self.layers[top].temporary();
-            let layer = &self.layers[top];
-            mkdirat(&layer.work, &*temporary, mode)?;
-            mark(&layer.work, &TreePath::literal(&temporary), OPAQUE)?;
-            self.give(At { dir: layer.work.as_fd(), name: &temporary }, path)?;
-            renameat_with(&layer.work, &*temporary, &layer.files, path.relative(), RenameFlags::EXCHANGE)?;
-            unlinkat(&layer.work, temporary, AtFlags::empty())?;
-        } else {
-            mkdirat(&self.layers[top].files, path.relative(), mode)?;
-            self.give(self.at(Place::Layer(top), path), path)?;
-        }
-        self.set(path, Node::Dir(dir));
-        Ok(())
-    }
-
-    /// Gives a file one more name.
-    ///
-    /// # Errors
-    /// Of link; EXDEV between the layer and what goes through to the host.
-    pub fn link(&mut self, found: &Found, path: &TreePath) -> Result<(), Errno> {
-        if found.kind() == FileType::Directory {
-            return Err(Errno::PERM);
-        }
-        match (self.is_through(&found.path), self.is_through(path)) {
-            (true, true) => return linkat(&self.host, found.path.relative(), &self.host, path.relative(), AtFlags::empty()),
-            (false, false) => {}
-            _ => return Err(Errno::XDEV),
-        }
-        self.top_index()?;
-        self.may_change_dir(&path.parent())?;
-        self.copy_up(found, false)?;
-        let top = self.layers.last().ok_or(Errno::ROFS)?.files.try_clone().map_err(log_error)?;
-        self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))
-    }
-
-    /// Links a file without a name, which is open, to a name.
-    ///
-    /// # Errors
-    /// Of linkat; EXDEV if it is not in the layer's file system, or has a name: that may be the host's, which writing to the new one would change.
-    pub fn link_open(&mut self, fd: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
-        use rustix::fd::AsRawFd;
-        if fs::fstat(fd)?.st_nlink != 0 {
-            return Err(Errno::XDEV);
-        }
-        let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        self.place(path, Node::Leaf, |at| linkat(fs::CWD, name, at.dir, at.name, AtFlags::SYMLINK_FOLLOW))
     }
 
     /// Removes a name: a directory, which must be empty, or anything else.
@@ -524,8 +387,7 @@ impl View {
 }
 
 /// Puts a mark into a directory, whose times stay.
-pub(crate) fn mark(root: &OwnedFd, dir: &TreePath, name: &[u8]) -> Result<(), Errno> {
-    let at = At { dir: root.as_fd(), name: dir.relative() };
+pub(crate) fn mark(at: At<'_>, name: &[u8]) -> Result<(), Errno> {
     with_rights(at, || {
         let fd = open_dir(at.dir, at.name)?;
         let stat = fs::fstat(&fd)?;

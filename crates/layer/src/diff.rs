@@ -7,7 +7,7 @@ use crate::{
     view::{Found, Place, View},
 };
 use rustix::{
-    fs::{FileType, Mode, OFlags, openat, readlinkat},
+    fs::{FileType, Mode, OFlags, Stat, openat, readlinkat},
     io::Errno,
 };
 use serde::Serialize;
@@ -126,6 +126,12 @@ impl View {
         Ok((attributes || times || links || extended()).then_some(Kind::Attributes))
     }
 
+    /// Whether two regular files have the same contents, mode and owner.
+    pub(crate) fn is_alike(&self, one: &Found, other: &Found) -> Result<bool, Errno> {
+        let looks = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid);
+        Ok(looks(&one.stat) == looks(&other.stat) && self.same_contents(one, other, FileType::RegularFile)?)
+    }
+
     fn same_contents(&self, before: &Found, after: &Found, kind: FileType) -> Result<bool, Errno> {
         match kind {
             FileType::RegularFile => {
@@ -159,7 +165,7 @@ impl View {
 }
 
 /// Reads until the buffer is full or the file ends: how many bytes.
-fn read_full(fd: &rustix::fd::OwnedFd, buffer: &mut [u8], at: u64) -> Result<usize, Errno> {
+pub(crate) fn read_full(fd: &rustix::fd::OwnedFd, buffer: &mut [u8], at: u64) -> Result<usize, Errno> {
     let mut count = 0;
     while count < buffer.len() {
         match rustix::io::pread(fd, &mut buffer[count..], at + count as u64)? {

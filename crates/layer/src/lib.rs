@@ -17,6 +17,8 @@ mod keep;
 mod list;
 mod log;
 mod looks;
+mod make;
+mod originals;
 mod path;
 mod rename;
 mod store;

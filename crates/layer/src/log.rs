@@ -93,6 +93,8 @@ pub(crate) struct Log {
     file: Option<File>,
     /// Bytes of whole lines.
     len: u64,
+    /// Lines that the disk had no room for, of what is so already; they come before the next one.
+    owed: Vec<Line>,
     pub(crate) bases: HashMap<TreePath, Option<Stamp>>,
     /// By number in the layer.
     pub(crate) copies: HashMap<u64, (u64, u64)>,
@@ -114,8 +116,9 @@ impl Log {
             file.set_len(whole as u64)?;
             file.seek(io::SeekFrom::End(0))?;
         }
+        let file = write.then_some(file);
         let mut log =
-            Self { file: write.then_some(file), len: whole as u64, bases: HashMap::new(), copies: HashMap::new(), hide: None };
+            Self { file, len: whole as u64, owed: Vec::new(), bases: HashMap::new(), copies: HashMap::new(), hide: None };
         for line in text[..whole].lines() {
             log.note(serde_json::from_str(line).map_err(io::Error::other)?);
         }
@@ -144,17 +147,28 @@ impl Log {
     /// Appends a line.
     ///
     /// # Errors
-    /// Of write.
+    /// Of write, but for lines that undo others: those are written later.
     pub(crate) fn add(&mut self, line: Line) -> io::Result<()> {
         if let Some(file) = &mut self.file {
-            let mut text = serde_json::to_vec(&line).map_err(io::Error::other)?;
-            text.push(b'\n');
-            if let Err(error) = file.write_all(&text) {
-                // On a full disk a part of the line may be there, and the next one must not follow it.
-                file.set_len(self.len)?;
-                return Err(error);
+            let mut text = Vec::new();
+            for line in self.owed.iter().chain([&line]) {
+                serde_json::to_writer(&mut text, line)?;
+                text.push(b'\n');
             }
-            self.len += text.len() as u64;
+            match file.write_all(&text) {
+                Ok(()) => {
+                    self.len += text.len() as u64;
+                    self.owed.clear();
+                }
+                Err(error) => {
+                    // On a full disk a part of the line may be there, and the next one must not follow it.
+                    file.set_len(self.len)?;
+                    if !matches!(line, Line::Gone { .. } | Line::Hidden) {
+                        return Err(error);
+                    }
+                    self.owed.push(line.clone());
+                }
+            }
         }
         self.note(line);
         Ok(())

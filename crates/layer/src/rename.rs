@@ -10,7 +10,7 @@ use crate::{
 };
 use rustix::{
     fd::AsFd,
-    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, linkat, mkdirat, renameat, renameat_with},
+    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, linkat, mkdirat, renameat, renameat_with, unlinkat},
     io::Errno,
 };
 use std::collections::HashMap;
@@ -101,11 +101,28 @@ impl View {
         accessat(self.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)
     }
 
+    /// What hides the old name is made first: then nothing that it takes can be missing between the two steps.
     fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
-        let hides = self.shows_below(from);
-        if hides {
-            self.note(Line::Hide(from.clone()))?;
+        if let Some(left) = self.layers[top].log.hide.clone() {
+            self.layers[top].finish_rename(&left)?;
+            self.layers[top].changes.names.push(left);
         }
+        if !self.shows_below(from) {
+            return self.move_node(top, from, to);
+        }
+        let whiteout = self.layers[top].temporary_whiteout()?;
+        let moved = self.note(Line::Hide(from.clone())).and_then(|()| self.move_node(top, from, to));
+        if self.in_top(from).is_some() {
+            let _ = unlinkat(&self.layers[top].work, &whiteout, AtFlags::empty());
+        } else {
+            renameat(&self.layers[top].work, whiteout, &self.layers[top].files, from.relative())?;
+            self.set(from, Node::Whiteout);
+        }
+        self.note(Line::Hidden)?;
+        moved
+    }
+
+    fn move_node(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
         let replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
         let moves_dir = matches!(self.in_top(from), Some(Node::Dir(_)));
         if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
@@ -113,24 +130,23 @@ impl View {
             let temporary = self.layers[top].temporary();
             let (old, new) = (self.at(Place::Layer(top), from), self.at(Place::Layer(top), to));
             move_dirs(old, new, RenameFlags::EXCHANGE)?;
-            move_dirs(old, self.in_work(top, &temporary), RenameFlags::empty())?;
-            self.retire(&temporary)?;
-        } else {
-            let layer = &self.layers[top];
-            renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
-            if let Some(replaced) = replaced {
-                self.forget_copy(&replaced)?;
+            if let Err(error) = move_dirs(old, self.in_work(top, &temporary), RenameFlags::empty()) {
+                move_dirs(old, new, RenameFlags::EXCHANGE)?;
+                return Err(error);
             }
+            self.set_moved(top, from, to);
+            return self.retire(&temporary);
         }
+        let layer = &self.layers[top];
+        renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
+        self.set_moved(top, from, to);
+        replaced.map_or(Ok(()), |replaced| self.forget_copy(&replaced))
+    }
+
+    fn set_moved(&mut self, top: usize, from: &TreePath, to: &TreePath) {
         if let Some(node) = self.layers[top].tree.take(from) {
             self.set(to, node);
         }
-        if hides {
-            self.layers[top].white_out(from)?;
-            self.set(from, Node::Whiteout);
-            self.note(Line::Hidden)?;
-        }
-        Ok(())
     }
 
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
@@ -150,7 +166,7 @@ impl View {
             if let Some(Node::Dir(dir)) = self.in_top(&found.path)
                 && !dir.opaque
             {
-                mark(&self.layers[top].files, &found.path, OPAQUE)?;
+                mark(self.at(Place::Layer(top), &found.path), OPAQUE)?;
                 if let Some(dir) = self.layers[top].tree.dir_mut(&found.path) {
                     dir.opaque = true;
                 }
@@ -160,7 +176,7 @@ impl View {
         self.scaffold(&found.path.parent())?;
         let temporary = TreePath::literal(self.layers[top].temporary());
         let gathered = self.gather(found, &temporary, &mut HashMap::new());
-        let gathered = gathered.and_then(|node| mark(&self.layers[top].work, &temporary, OPAQUE).map(|()| node));
+        let gathered = gathered.and_then(|node| mark(self.in_work(top, temporary.relative()), OPAQUE).map(|()| node));
         let node = match gathered {
             Ok(node) => node,
             Err(error) => {

@@ -16,6 +16,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashSet,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -44,7 +45,7 @@ pub enum Error {
     /// It lies on others.
     #[error("the layer {0} lies on {1}; keep that first")]
     Above(String, String),
-    /// Half of a `keep` is on the host.
+    /// Half of a `keep` is on the host, or what it prepared there.
     #[error("keeping the layer {0} was interrupted; run `slipway unix keep {0}`, which finishes it")]
     Unfinished(String),
     /// Neither variable says where the user's layers are.
@@ -97,6 +98,8 @@ pub struct Layer {
     pub(crate) files: OwnedFd,
     pub(crate) work: OwnedFd,
     pub(crate) tree: Dir,
+    /// What its files and directories had when it was opened.
+    pub(crate) numbers: HashSet<u64>,
     pub(crate) log: Log,
     pub(crate) about: About,
     /// Number of the next name in `work`.
@@ -155,6 +158,8 @@ impl Layer {
         let (name, first) = (self.temporary(), self.whiteout.as_ref());
         if first.is_none_or(|first| linkat(&self.work, first, &self.work, &name, AtFlags::empty()).is_err()) {
             symlinkat(WHITEOUT, &self.work, &name)?;
+            let first = self.temporary();
+            self.whiteout = linkat(&self.work, &name, &self.work, &first, AtFlags::empty()).is_ok().then_some(first);
         }
         Ok(name)
     }
@@ -244,6 +249,8 @@ impl Store {
                 builder.create(dir.join(part))?;
             }
             rustix::fs::chmod(dir.join("files"), Mode::from_raw_mode(0o755))?;
+            // It has no set-group-ID bit of the directory above.
+            rustix::fs::chmod(dir.join("work"), Mode::RWXU)?;
             File::create(dir.join("lock"))?;
             // The last, so that what has it is whole. Nothing is in it yet that should outlive the machine.
             let (about, beside) = (serde_json::to_vec(about)?, dir.join("about.new"));
@@ -276,7 +283,9 @@ impl Store {
     /// [`Error::Missing`], [`Error::Busy`], [`Error::Unfinished`], or a call failed.
     pub fn layer(&self, name: &str, change: bool) -> Result<Layer, Error> {
         let layer = self.open_layer(name, change)?;
-        if layer.dir.join("keep.commit").exists() {
+        let is_at = |phase: &str| layer.dir.join(phase).exists();
+        // What is changed after it was decided would be lost when it is finished.
+        if is_at("keep.commit") || change && (is_at("keep.done") || layer.take_plan_back().is_err()) {
             return Err(Error::Unfinished(name.to_owned()));
         }
         Ok(layer)
@@ -317,7 +326,8 @@ impl Store {
             let emptied = crate::copy::remove_below(&work);
             emptied.map_err(Error::errno(format!("empty {}", dir.join("work").display())))?;
         }
-        let tree = Dir::read(&files).map_err(Error::errno(fail("files")))?;
+        let mut numbers = HashSet::new();
+        let tree = Dir::read(&files, &mut numbers).map_err(Error::errno(fail("files")))?;
         let log = Log::open(&dir.join("log"), change);
         let log = match log {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Log::open(Path::new("/dev/null"), false),
@@ -330,6 +340,7 @@ impl Store {
             files,
             work,
             tree,
+            numbers,
             log,
             about,
             next: 0,
@@ -337,6 +348,7 @@ impl Store {
             changes: Changes::default(),
             _lock: lock,
         };
+        layer.forget_lost_copies();
         if change && let Some(path) = layer.log.hide.clone() {
             layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;
         }
@@ -422,7 +434,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 impl Layer {
     /// Carries out what a rename that was interrupted has left.
-    fn finish_rename(&mut self, path: &TreePath) -> Result<(), Errno> {
+    pub(crate) fn finish_rename(&mut self, path: &TreePath) -> Result<(), Errno> {
         let look = self.tree.look(path);
         if look.node.is_none() && !look.covered && self.tree.dir(&path.parent()).is_some() {
             symlinkat(WHITEOUT, &self.files, path.relative())?;

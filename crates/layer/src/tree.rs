@@ -6,10 +6,10 @@ use crate::{
 };
 use rustix::{
     fd::{AsFd, BorrowedFd},
-    fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, openat, readlinkat, statat},
+    fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, fstat, openat, readlinkat, statat},
     io::Errno,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a symbolic link in a layer's directory contains that says: there is no such name, whatever is below.
 pub(crate) const WHITEOUT: &[u8] = b"\x01slipway: deleted\x01";
@@ -136,31 +136,46 @@ impl Dir {
         }
     }
 
-    /// Reads a directory of a layer.
+    /// Reads the tree of a layer, and which numbers its files and directories have.
     ///
     /// # Errors
     /// Of open, getdents and readlink.
-    pub(crate) fn read(fd: impl AsFd) -> Result<Self, Errno> {
+    pub(crate) fn read(root: impl AsFd, numbers: &mut HashSet<u64>) -> Result<Self, Errno> {
+        Self::read_at(root.as_fd(), &TreePath::root(), numbers)
+    }
+
+    /// Reads one of its directories. However deep it is, that takes one descriptor.
+    fn read_at(root: BorrowedFd<'_>, path: &TreePath, numbers: &mut HashSet<u64>) -> Result<Self, Errno> {
         let mut dir = Self::default();
-        for entry in Entries::read_from(fd.as_fd())? {
-            let entry = entry?;
+        let mut below = Vec::new();
+        let mut entries = Entries::new(open_dir(root, path.relative())?)?;
+        numbers.insert(fstat(entries.fd()?)?.st_ino);
+        while let Some(entry) = entries.next().transpose()? {
             let name = entry.file_name().to_bytes();
             match name {
                 b"." | b".." => continue,
                 OPAQUE => dir.opaque = true,
                 OWN => dir.own = true,
                 _ => {
-                    let node = match kind(fd.as_fd(), entry.file_type(), name)? {
+                    let fd = entries.fd()?;
+                    let node = match kind(fd, entry.file_type(), name)? {
                         FileType::Directory => {
-                            let below = At { dir: fd.as_fd(), name };
-                            Node::Dir(with_rights(below, || Self::read(open_dir(fd.as_fd(), name)?))?)
+                            below.push(name.to_vec());
+                            continue;
                         }
-                        FileType::Symlink if is_whiteout(fd.as_fd(), name)? => Node::Whiteout,
+                        FileType::Symlink if is_whiteout(fd, name)? => Node::Whiteout,
                         _ => Node::Leaf,
                     };
+                    numbers.insert(entry.ino());
                     dir.entries.insert(name.to_vec(), node);
                 }
             }
+        }
+        drop(entries);
+        for name in below {
+            let path = path.join(&name);
+            let read = with_rights(At { dir: root, name: path.relative() }, || Self::read_at(root, &path, numbers))?;
+            dir.entries.insert(name, Node::Dir(read));
         }
         Ok(dir)
     }

@@ -141,7 +141,9 @@ impl View {
     /// The directory can't be opened.
     pub fn new(host: &std::path::Path, layers: Vec<Layer>, rules: Rules) -> Result<Self, Errno> {
         let host = open_dir(rustix::fs::CWD, host.as_os_str().as_encoded_bytes())?;
-        Ok(Self { host, layers, rules, caller: None, user: geteuid().as_raw(), looks: RefCell::default() })
+        let mut view = Self { host, layers, rules, caller: None, user: geteuid().as_raw(), looks: RefCell::default() };
+        view.forget_lost_originals();
+        Ok(view)
     }
 
     /// This process's own rights, for what the layers need.

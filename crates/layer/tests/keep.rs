@@ -154,7 +154,7 @@ fn meddled(name: &str, through: &str, is_time: impl Fn(&Bench) -> bool) -> (Benc
 #[test]
 fn what_changes_on_the_host_while_files_are_prepared_is_a_conflict() {
     for (name, through, why) in MEDDLED {
-        let (bench, kept) = meddled(name, through, |bench| bench.host().join(".slipway-keep-l-0").exists());
+        let (bench, kept) = meddled(name, through, |bench| common::is_staging(&bench.host()));
         match kept.expect("keep") {
             Kept::Conflicts(list) => assert_eq!((list[0].path.clone(), list[0].why), (path(name), why)),
             Kept::Done(count) => panic!("kept {count}"),

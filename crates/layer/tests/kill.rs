@@ -6,7 +6,7 @@ use slipway_test_support::Dice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod common;
-use common::{Bench, Tree, assert_clean, path, tree_of};
+use common::{Bench, Tree, assert_clean, tree_of};
 
 /// A child that another test forks would have this one's locks.
 fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -81,63 +81,6 @@ fn death_before_any_step() {
         steps += 1;
     }
     assert!(steps > 30, "only {steps} steps");
-}
-
-/// Runs `work` in a child that may write no file beyond so many bytes.
-fn with_full_disk(bytes: u64, work: impl FnOnce()) {
-    // SAFETY: the child goes on with this thread, and ends here.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0);
-    if pid == 0 {
-        // SAFETY: this process only.
-        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-        limit(Some(bytes));
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok();
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(!done)) };
-    }
-    let mut status = 0;
-    // SAFETY: waits for the child of this function.
-    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
-    assert_eq!(status, 0);
-}
-
-fn limit(bytes: Option<u64>) {
-    let maximum = rustix::process::getrlimit(rustix::process::Resource::Fsize).maximum;
-    let limit = rustix::process::Rlimit { current: bytes.or(maximum), maximum };
-    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).expect("limit");
-}
-
-#[test]
-fn a_line_that_the_disk_had_no_room_for() {
-    let _one = one_at_a_time();
-    let bench = Bench::new();
-    let log = std::fs::metadata(bench.store.dir().join("l/log")).expect("stat").len();
-    with_full_disk(log + 20, || {
-        bench.change(|view| {
-            let mode = rustix::fs::Mode::RWXU;
-            assert!(view.make_dir(&path("full"), mode).is_err());
-            limit(None);
-            view.make_dir(&path("room"), mode).expect("mkdir");
-        });
-    });
-    bench.change(|view| assert!(view.find(&path("room")).is_ok() && view.find(&path("full")).is_err()));
-}
-
-#[test]
-fn a_directory_that_the_disk_has_no_room_for() {
-    let _one = one_at_a_time();
-    let bench = Bench::new();
-    std::fs::write(bench.host().join("dir/z"), vec![1; 1 << 20]).expect("write");
-    with_full_disk(1 << 19, || {
-        bench.change(|view| {
-            let from = view.find(&path("dir")).expect("find");
-            assert_eq!(view.rename(&from, &path("to"), rustix::fs::RenameFlags::empty()), Err(rustix::io::Errno::FBIG));
-            // Nothing of it takes room.
-            assert_eq!(std::fs::read_dir(bench.store.dir().join("l/work")).expect("list").count(), 0);
-            assert!(view.find(&path("dir/a")).is_ok() && view.find(&path("to")).is_err());
-        });
-    });
 }
 
 #[test]

@@ -1,17 +1,22 @@
 //! The steps of a `keep` on the host: staging, putting in place, taking back.
 
-use super::plan::{Attributes, Journal, Op, identity, state};
+use super::{
+    in_place::may_write,
+    plan::{Journal, Op, identity, state},
+    progress::Progress,
+};
 use crate::{
-    copy::{self, At, copy_attributes, copy_linked, file_type, remove_tree, set_mode},
+    copy::{self, At, copy_attributes, copy_linked, file_type, mode, remove_tree, set_mode, with_rights},
     path::TreePath,
-    store::{Error, Layer},
-    tree::{Node, OPAQUE, OWN, open_dir},
+    store::Error,
+    tree::open_dir,
     view::{Place, View},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, chownat, mkdirat, openat, renameat_with, syncfs, unlinkat},
+    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, mkdirat, renameat_with, syncfs},
     io::Errno,
+    process::geteuid,
 };
 use std::{collections::HashMap, path::Path};
 
@@ -26,7 +31,7 @@ impl Host {
         Ok(Self { root: fd.map_err(Error::errno(format!("open {}", root.display())))? })
     }
 
-    fn at<'a>(&'a self, path: &'a TreePath) -> At<'a> {
+    pub(super) fn at<'a>(&'a self, path: &'a TreePath) -> At<'a> {
         At { dir: self.root.as_fd(), name: path.relative() }
     }
 
@@ -34,23 +39,40 @@ impl Host {
     fn is(&self, path: &TreePath, mark: u64) -> Result<bool, Errno> {
         Ok(mark != 0 && identity(self.at(path))? == mark)
     }
+
+    fn rename(&self, from: &TreePath, to: &TreePath, flags: RenameFlags) -> Result<(), Errno> {
+        renameat_with(&self.root, from.relative(), &self.root, to.relative(), flags)
+    }
 }
 
-/// Makes all new files beside their places.
-pub(super) fn stage(host: &Host, view: &View, journal: &mut Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
+/// Makes all new files beside their places; `made` gets the names that it made, or began to make.
+pub(super) fn stage(
+    host: &Host,
+    view: &View,
+    journal: &mut Journal,
+    made: &mut Vec<TreePath>,
+    step: &mut dyn FnMut(),
+) -> Result<(), Error> {
     let top = Place::Layer(0);
     let mut links = HashMap::new();
     let fail = |path: &TreePath| Error::errno(format!("prepare {path} on the host; nothing was changed"));
+    let mut make = |temp: &TreePath, make: &mut dyn FnMut() -> Result<(), Errno>| {
+        let done = make();
+        if done != Err(Errno::EXIST) {
+            made.push(temp.clone());
+        }
+        done
+    };
     let mut dirs = Vec::new();
     for (path, temp) in &journal.staged {
         let (from, to) = (view.at(top, path), host.at(temp));
         let stat = from.stat().map_err(fail(path))?;
         step();
         if file_type(&stat) == FileType::Directory {
-            mkdirat(to.dir, to.name, Mode::RWXU).map_err(fail(path))?;
+            make(temp, &mut || mkdirat(to.dir, to.name, Mode::RWXU)).map_err(fail(path))?;
             dirs.push((from, to, stat));
         } else {
-            copy_linked(from, to, &stat, &mut links).map_err(fail(path))?;
+            make(temp, &mut || copy_linked(from, to, &stat, &mut links)).map_err(fail(path))?;
         }
     }
     for (from, to, stat) in dirs.into_iter().rev() {
@@ -58,161 +80,169 @@ pub(super) fn stage(host: &Host, view: &View, journal: &mut Journal, step: &mut 
         copy_attributes(from, to, &stat).map_err(Error::errno("prepare a directory on the host; nothing was changed"))?;
     }
     for op in &journal.ops {
+        let at = host.at(op.target());
         let mark = match op {
-            Op::Put { temp, .. } => identity(host.at(temp)),
-            Op::Remove { target, .. } => identity(host.at(target)),
-            Op::Rewrite { target, old, .. } => {
+            Op::Put { temp, replaces, .. } => {
+                if *replaces { may_remove(at) } else { Ok(()) }.and_then(|()| identity(host.at(temp)))
+            }
+            Op::Remove { .. } => may_remove(at).and_then(|()| identity(at)),
+            Op::Rewrite { old, .. } => {
                 step();
-                let from = host.at(target);
-                from.stat().and_then(|stat| copy::copy_one(from, host.at(old), &stat, false)).map(|()| 0)
+                let stat = at.stat().map_err(fail(op.target()))?;
+                let copied = make(old, &mut || copy::copy_one(at, host.at(old), &stat, false));
+                copied.and_then(|()| may_write(at, &stat)).map(|()| 0)
             }
             Op::Attributes { .. } => Ok(0),
         };
         journal.marks.push(mark.map_err(fail(op.target()))?);
-        journal.olds.push(state(host.at(op.target())).map_err(fail(op.target()))?);
+        journal.olds.push(state(at).map_err(fail(op.target()))?);
     }
     let _ = syncfs(&host.root);
     Ok(())
 }
 
-/// Goes through all steps. One that is done already is left.
-pub(super) fn commit(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-    for (number, (op, mark)) in journal.ops.iter().zip(&journal.marks).enumerate() {
-        let fail = |why| Error::errno(format!("change {} on the host{why}", op.target()));
-        apply(host, op, *mark, step).map_err(fail(""))?;
-        if let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(Some(old))) = (op, journal.olds.get(number))
-            && !state(host.at(temp)).map_err(fail(""))?.is_some_and(|now| old.is_still(&now))
-        {
-            return Err(fail(", where it was changed meanwhile")(Errno::AGAIN));
-        }
+/// Whether this user can remove what is there with all that is in it, as far as that can be told: directories of other users may be in it.
+fn may_remove(at: At<'_>) -> Result<(), Errno> {
+    const STICKY: u32 = 0o1000;
+    let (user, stat) = match at.stat() {
+        // Then it is a conflict.
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+        stat => (geteuid(), stat?),
+    };
+    if user.is_root() || file_type(&stat) != FileType::Directory {
+        return Ok(());
     }
-    let _ = syncfs(&host.root);
-    Ok(())
+    let is_own = stat.st_uid == user.as_raw();
+    let dir = match open_dir(at.dir, at.name) {
+        // Its owner may take the rights back.
+        Err(Errno::ACCESS) if is_own => return Ok(()),
+        dir => dir?,
+    };
+    let names = copy::names(&dir)?;
+    if !is_own && !names.is_empty() {
+        accessat(&dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
+    }
+    names.iter().try_for_each(|name| {
+        let below = At { dir: dir.as_fd(), name };
+        if !is_own && stat.st_mode & STICKY != 0 && below.stat()?.st_uid != user.as_raw() {
+            return Err(Errno::PERM);
+        }
+        may_remove(below)
+    })
 }
 
-fn apply(host: &Host, op: &Op, mark: u64, step: &mut dyn FnMut()) -> Result<(), Errno> {
-    let rename =
-        |from: &TreePath, to: &TreePath, flags| renameat_with(&host.root, from.relative(), &host.root, to.relative(), flags);
-    match op {
-        Op::Put { target, .. } if host.is(target, mark)? => Ok(()),
-        Op::Put { target, temp, replaces } => {
-            step();
-            rename(temp, target, if *replaces { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE })
-        }
-        Op::Remove { temp, .. } if host.is(temp, mark)? => Ok(()),
-        Op::Remove { target, temp } => {
-            step();
-            rename(target, temp, RenameFlags::NOREPLACE)
-        }
-        Op::Rewrite { target, temp, .. } => rewrite(host, temp, target, step),
-        Op::Attributes { target, new, .. } => attributes(host, target, new, step),
-    }
+/// The steps that change names and files of the host, and how far they have come.
+pub(super) struct Steps<'a> {
+    pub(super) host: &'a Host,
+    pub(super) journal: &'a Journal,
+    pub(super) progress: Progress,
+    /// Called before each call that changes something.
+    pub(super) step: &'a mut dyn FnMut(),
 }
 
-/// Takes back the steps that are done, the last first.
-pub(super) fn undo(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-    for (op, mark) in journal.ops.iter().zip(&journal.marks).rev() {
-        let rename =
-            |from: &TreePath, to: &TreePath, flags| renameat_with(&host.root, from.relative(), &host.root, to.relative(), flags);
-        let undone = match op {
-            Op::Put { target, temp, replaces } => match host.is(target, *mark) {
-                Ok(true) => {
-                    step();
-                    rename(target, temp, if *replaces { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE })
-                }
-                is => is.map(drop),
-            },
-            // It may have taken away another file than it was to.
-            Op::Remove { target, temp } => match (identity(host.at(temp)), identity(host.at(target))) {
-                (Ok(0), _) => Ok(()),
-                (Ok(number), Ok(other)) if number != *mark && other != 0 => Ok(()),
-                (Ok(_), Ok(_)) => {
-                    step();
-                    rename(temp, target, RenameFlags::NOREPLACE)
-                }
-                (number, other) => number.and(other).map(drop),
-            },
-            Op::Rewrite { target, old, .. } => rewrite(host, old, target, step),
-            Op::Attributes { target, old, .. } => attributes(host, target, old, step),
+impl Steps<'_> {
+    /// Goes through all of them. One that is done already is left.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
+        for (number, (op, mark)) in self.journal.ops.iter().zip(&self.journal.marks).enumerate() {
+            self.apply(number, op, *mark).map_err(|error| {
+                let why = if error == Errno::AGAIN { ", where it was changed meanwhile" } else { "" };
+                Error::errno(format!("change {} on the host{why}", op.target()))(error)
+            })?;
+        }
+        let _ = syncfs(&self.host.root);
+        Ok(())
+    }
+
+    fn apply(&mut self, number: usize, op: &Op, mark: u64) -> Result<(), Errno> {
+        let (host, old) = (self.host, self.journal.olds.get(number).copied().flatten());
+        match op {
+            Op::Put { target, .. } if host.is(target, mark)? => {}
+            // Somebody has put another file there since.
+            Op::Put { temp, replaces: true, .. } if host.is(temp, old.map_or(0, |old| old.ino))? => {}
+            Op::Put { target, temp, replaces } => {
+                (self.step)();
+                host.rename(temp, target, if *replaces { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE })?;
+            }
+            Op::Remove { temp, .. } if host.is(temp, mark)? => {}
+            Op::Remove { target, temp } => {
+                (self.step)();
+                host.rename(target, temp, RenameFlags::NOREPLACE)?;
+            }
+            Op::Rewrite { target, temp, old } => return self.rewrite(number, target, [temp, old]),
+            Op::Attributes { target, new, old } => return self.attributes(number, target, [old, new]),
+        }
+        let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(old)) = (op, old) else { return Ok(()) };
+        let is_as_it_was = match state(host.at(temp))? {
+            // A step that writes over it by another name looks at the rest.
+            Some(now) if self.journal.rewrites(old.ino) => now.ino == old.ino,
+            now => now.is_some_and(|now| old.is_still(&now)),
         };
-        undone.map_err(Error::errno(format!("put {} back on the host; `slipway unix keep` tries again", op.target())))?;
+        if is_as_it_was { Ok(()) } else { Err(Errno::AGAIN) }
     }
-    Ok(())
-}
 
-fn rewrite(host: &Host, from: &TreePath, to: &TreePath, step: &mut dyn FnMut()) -> Result<(), Errno> {
-    let (from, to) = (host.at(from), host.at(to));
-    let stat = from.stat()?;
-    step();
-    let source = openat(from.dir, from.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    let target = openat(to.dir, to.name, OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    step();
-    copy::copy_contents(&source, &target, stat.st_size.cast_unsigned())?;
-    step();
-    match copy_attributes(from, to, &stat) {
-        // Another user's file that this one may write keeps its attributes.
-        Err(Errno::PERM) => Ok(()),
-        copied => copied,
+    /// Takes back the steps that are done, the last first, as many as can be.
+    ///
+    /// # Errors
+    /// Of the first that can't.
+    pub(super) fn undo(&mut self) -> Result<(), Error> {
+        let mut all = Ok(());
+        for (number, (op, mark)) in self.journal.ops.iter().zip(&self.journal.marks).enumerate().rev() {
+            if let Err(error) = self.undo_one(number, op, *mark)
+                && all.is_ok()
+            {
+                let what = format!("put {} back on the host; `slipway unix keep` tries again", op.target());
+                all = Err(Error::errno(what)(error));
+            }
+        }
+        all
     }
-}
 
-fn attributes(host: &Host, target: &TreePath, new: &Attributes, step: &mut dyn FnMut()) -> Result<(), Errno> {
-    let at = host.at(target);
-    let stat = at.stat()?;
-    if (stat.st_uid, stat.st_gid) != (new.uid, new.gid) {
-        step();
-        chownat(at.dir, at.name, Some(Uid::from_raw(new.uid)), Some(Gid::from_raw(new.gid)), AtFlags::SYMLINK_NOFOLLOW)?;
+    fn undo_one(&mut self, number: usize, op: &Op, mark: u64) -> Result<(), Errno> {
+        let host = self.host;
+        match op {
+            Op::Put { target, temp, replaces } if host.is(target, mark)? => {
+                (self.step)();
+                host.rename(target, temp, if *replaces { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE })
+            }
+            Op::Put { .. } => Ok(()),
+            // It may have taken away another file than it was to.
+            Op::Remove { target, temp } => match (identity(host.at(temp))?, identity(host.at(target))?) {
+                (0, _) => Ok(()),
+                (number, other) if number != mark && other != 0 => Ok(()),
+                _ => {
+                    (self.step)();
+                    host.rename(temp, target, RenameFlags::NOREPLACE)
+                }
+            },
+            Op::Rewrite { target, temp, old } => self.undo_rewrite(number, target, [temp, old]),
+            Op::Attributes { target, new, old } => self.undo_attributes(number, target, [old, new]),
+        }
     }
-    step();
-    set_mode(at, Mode::from_raw_mode(new.mode & 0o7777))
 }
 
 /// Removes what is at the plan's own names: new files that are not in place, or old ones that were replaced.
-pub(super) fn unstage(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-    for temp in journal.ops.iter().flat_map(Op::temporaries) {
+pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>, step: &mut dyn FnMut()) -> Result<(), Error> {
+    for name in names {
         step();
-        match remove_tree(host.at(temp)) {
+        match with_rights(host.at(&name.parent()), || remove_tree(host.at(name))) {
             Err(Errno::NOENT | Errno::NOTDIR) => {}
-            removed => removed.map_err(Error::errno(format!("remove {temp}")))?,
+            removed => removed.map_err(Error::errno(format!("remove {name}")))?,
         }
     }
     Ok(())
 }
 
-impl Layer {
-    /// Removes a name from the layer, without whose help it is as it was on the host now. What is below it is released before.
-    pub(super) fn release(&mut self, path: &TreePath) -> Result<(), Errno> {
-        let files = self.files.try_clone().map_err(|_| Errno::MFILE)?;
-        let at = At { dir: files.as_fd(), name: path.relative() };
-        match self.tree.look(path).node {
-            Some(Node::Whiteout | Node::Leaf) => {
-                if let Ok(stat) = at.stat()
-                    && stat.st_nlink <= 1
-                {
-                    self.log.add(crate::log::Line::Gone { ino: stat.st_ino }).map_err(|_| Errno::IO)?;
-                }
-                remove_tree(at)?;
-                self.tree.take(path);
-            }
-            Some(Node::Dir(dir)) => {
-                let is_empty = dir.entries.is_empty();
-                for mark in [OPAQUE, OWN] {
-                    match unlinkat(open_dir(at.dir, at.name)?, mark, AtFlags::empty()) {
-                        Ok(()) | Err(Errno::NOENT) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-                if is_empty {
-                    let stat = at.stat()?;
-                    self.log.add(crate::log::Line::Gone { ino: stat.st_ino }).map_err(|_| Errno::IO)?;
-                    remove_tree(at)?;
-                    self.tree.take(path);
-                } else if let Some(dir) = self.tree.dir_mut(path) {
-                    (dir.own, dir.opaque) = (false, false);
-                }
-            }
-            None => {}
+/// Takes the rights away that [`unstage`] takes to a directory that its owner may not write any more, and doesn't give up where it is killed.
+pub(super) fn give_up_rights(host: &Host, journal: &Journal) -> Result<(), Errno> {
+    for op in &journal.ops {
+        if let Op::Attributes { target, new, .. } = op
+            && let Ok(stat) = host.at(target).stat()
+            && let new = Mode::from_raw_mode(new.mode & 0o7777)
+            && mode(&stat) != new
+            && mode(&stat) == new | Mode::RWXU
+        {
+            set_mode(host.at(target), new)?;
         }
-        self.log.add(crate::log::Line::Forget(path.clone())).map_err(|_| Errno::IO)
     }
+    Ok(())
 }

@@ -5,11 +5,15 @@
 //!    That may take long: then it is compared again.
 //! 3. The plan becomes a commitment (`keep.commit`): each step puts a new file in its place by one rename, and the old one in the new one's
 //!    name. Killed here, the steps are gone through again; each sees whether it is done. If one fails, or what it took away is not what
-//!    was there when all was prepared, those done are undone.
+//!    was there when all was prepared, those done are undone. A step that writes over a file can be half done: it says so before
+//!    (`keep.progress`).
 //! 4. It is done (`keep.done`): the old files are removed, then the layer, or what of it was kept.
 
 mod apply;
+mod in_place;
 mod plan;
+mod progress;
+mod release;
 
 pub use plan::Conflict;
 
@@ -19,16 +23,20 @@ use crate::{
     tree::Node,
     view::{Rules, View},
 };
-use apply::Host;
-use plan::Journal;
+use apply::{Host, Steps};
+use plan::{Journal, Op};
+use progress::Progress;
 use std::{fs, io, path::Path};
+
+/// How far the steps of a journal have come that can be half done.
+const PROGRESS: &str = "keep.progress";
 
 /// What came of a `keep`.
 #[derive(Debug)]
 pub enum Kept {
     /// So many names were changed on the host. The layer is gone, or what was kept of it.
     Done(usize),
-    /// Nothing was changed: the host is not what the layer was made over.
+    /// Nothing was changed, except where an interrupted one was finished before: the host is not what the layer was made over.
     Conflicts(Vec<Conflict>),
 }
 
@@ -50,10 +58,13 @@ impl Store {
     /// # Errors
     /// [`Error::Above`] if the layer lies on others; a call failed, and nothing is changed.
     pub fn keep(&self, name: &str, root: &Path, paths: &[TreePath], step: &mut dyn FnMut()) -> Result<Kept, Error> {
-        if let Recovered::Finished(count) = self.recover(name, root, step)? {
-            return Ok(Kept::Done(count));
-        }
-        let layer = self.open_layer(name, true)?;
+        let mut layer = self.open_layer(name, true)?;
+        let finished = match self.resume(&mut layer, root, step)? {
+            // That was all of it.
+            Recovered::Finished(count) if self.about(name).is_err() => return Ok(Kept::Done(count)),
+            Recovered::Finished(count) => count,
+            Recovered::Nothing | Recovered::Undone => 0,
+        };
         if let Some(below) = layer.about.below.first() {
             return Err(Error::Above(name.to_owned(), below.clone()));
         }
@@ -63,21 +74,28 @@ impl Store {
             Ok(journal) => journal,
             Err(conflicts) => return Ok(Kept::Conflicts(conflicts)),
         };
+        journal.root = Some(place_of(root)?);
         let host = Host::open(root)?;
         save(&dir, "keep.plan", &journal, step)?;
-        let staged = apply::stage(&host, &view, &mut journal, step).and_then(|()| plan::look_again(&view, name, paths, &journal));
+        let mut made = Vec::new();
+        let staged = apply::stage(&host, &view, &mut journal, &mut made, step);
+        let staged = staged.and_then(|()| plan::look_again(&view, name, paths, &journal));
         if !staged.as_ref().is_ok_and(Vec::is_empty) {
-            apply::unstage(&host, &journal, step)?;
+            apply::unstage(&host, made.iter(), step)?;
             remove(&dir, "keep.plan", step)?;
             return staged.map(Kept::Conflicts);
         }
         save(&dir, "keep.plan", &journal, step)?;
+        step();
+        // Before it is decided, where a full disk does no harm.
+        fs::write(dir.join(PROGRESS), "").map_err(Error::io(format!("write {}", dir.join(PROGRESS).display())))?;
         advance(&dir, "keep.plan", "keep.commit", step)?;
         commit(&dir, &host, &journal, step)?;
-        drop(view);
         advance(&dir, "keep.commit", "keep.done", step)?;
-        self.finish(name, &host, &journal, step)?;
-        Ok(Kept::Done(journal.count))
+        for mut layer in view.into_layers() {
+            self.finish(&mut layer, &host, &journal, step)?;
+        }
+        Ok(Kept::Done(finished + journal.count))
     }
 
     /// Finishes or undoes a `keep` that was interrupted.
@@ -85,23 +103,24 @@ impl Store {
     /// # Errors
     /// A call failed. If it was decided, and a step can't be done any more, it is undone then.
     pub fn recover(&self, name: &str, root: &Path, step: &mut dyn FnMut()) -> Result<Recovered, Error> {
-        let layer = self.open_layer(name, true)?;
+        self.resume(&mut self.open_layer(name, true)?, root, step)
+    }
+
+    fn resume(&self, layer: &mut Layer, root: &Path, step: &mut dyn FnMut()) -> Result<Recovered, Error> {
         let dir = layer.dir.clone();
         let host = Host::open(root)?;
         if let Some(journal) = load(&dir, "keep.done")? {
-            drop(layer);
-            self.finish(name, &host, &journal, step)?;
+            self.finish(layer, &host, &journal, step)?;
             return Ok(Recovered::Finished(journal.count));
         }
         if let Some(journal) = load(&dir, "keep.commit")? {
             commit(&dir, &host, &journal, step)?;
             advance(&dir, "keep.commit", "keep.done", step)?;
-            drop(layer);
-            self.finish(name, &host, &journal, step)?;
+            self.finish(layer, &host, &journal, step)?;
             return Ok(Recovered::Finished(journal.count));
         }
         if let Some(journal) = load(&dir, "keep.plan")? {
-            apply::unstage(&host, &journal, step)?;
+            apply::unstage(&host, journal.ops.iter().flat_map(Op::temporaries), step)?;
             remove(&dir, "keep.plan", step)?;
             return Ok(Recovered::Undone);
         }
@@ -109,19 +128,16 @@ impl Store {
     }
 
     /// Removes the old files, and from the layer what is on the host now.
-    fn finish(&self, name: &str, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-        apply::unstage(host, journal, step)?;
-        let mut layer = self.open_layer(name, true)?;
+    fn finish(&self, layer: &mut Layer, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
+        apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
+        apply::give_up_rights(host, journal).map_err(Error::errno("set a directory's mode on the host"))?;
         if journal.is_whole {
             step();
-            self.forget_below(name)?;
+            self.forget_below(&layer.name)?;
             step();
-            return self.remove(&layer);
+            return self.remove(layer);
         }
-        for path in journal.kept.iter().rev() {
-            step();
-            layer.release(path).map_err(Error::errno(format!("remove {path} from layer {name}")))?;
-        }
+        layer.release_kept(host, journal, step)?;
         remove(&layer.dir, "keep.done", step)
     }
 
@@ -155,14 +171,37 @@ impl Store {
     }
 }
 
+impl Layer {
+    /// Removes what a `keep` made on the host that was interrupted before it was decided.
+    ///
+    /// # Errors
+    /// A call failed, or an older version began it.
+    pub(crate) fn take_plan_back(&self) -> Result<(), Error> {
+        let Some(journal) = load(&self.dir, "keep.plan")? else { return Ok(()) };
+        let root = journal.root.as_ref().ok_or_else(|| Error::Unfinished(self.name.clone()))?;
+        let host = Host::open(&root.to_path())?;
+        apply::unstage(&host, journal.ops.iter().flat_map(Op::temporaries), &mut || {})?;
+        remove(&self.dir, "keep.plan", &mut || {})
+    }
+}
+
 /// Goes through the steps; if one fails, those done are undone, and it was never decided.
 fn commit(dir: &Path, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-    let Err(error) = apply::commit(host, journal, step) else { return Ok(()) };
-    apply::undo(host, journal, step)?;
+    let path = dir.join(PROGRESS);
+    let progress = Progress::open(&path).map_err(Error::io(format!("open {}", path.display())))?;
+    let mut steps = Steps { host, journal, progress, step };
+    let Err(error) = steps.commit() else { return Ok(()) };
+    steps.undo()?;
     advance(dir, "keep.commit", "keep.plan", step)?;
-    apply::unstage(host, journal, step)?;
+    apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
     remove(dir, "keep.plan", step)?;
     Err(error)
+}
+
+/// Where the host's root is, from whatever directory the next process has.
+fn place_of(root: &Path) -> Result<TreePath, Error> {
+    let root = fs::canonicalize(root).map_err(Error::io(format!("look at {}", root.display())))?;
+    Ok(TreePath::literal(root.as_os_str().as_encoded_bytes()))
 }
 
 /// Whether a directory above was made by the layer.
@@ -189,7 +228,13 @@ fn load(dir: &Path, phase: &str) -> Result<Option<Journal>, Error> {
     let fail = || Error::io(format!("read {}", path.display()));
     match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        text => serde_json::from_slice(&text.map_err(fail())?).map(Some).map_err(|error| fail()(error.into())),
+        text => {
+            let journal: Journal = serde_json::from_slice(&text.map_err(fail())?).map_err(|error| fail()(error.into()))?;
+            if journal.version > plan::VERSION {
+                return Err(fail()(io::Error::other("a newer slipway wrote it, and can go on with it")));
+            }
+            Ok(Some(journal))
+        }
     }
 }
 
@@ -200,7 +245,14 @@ fn advance(dir: &Path, from: &str, to: &str, step: &mut dyn FnMut()) -> Result<(
     sync.map_err(Error::io(format!("sync {}", dir.display())))
 }
 
+/// Ends the `keep` that this is the journal of.
 fn remove(dir: &Path, phase: &str, step: &mut dyn FnMut()) -> Result<(), Error> {
     step();
-    fs::remove_file(dir.join(phase)).map_err(Error::io(format!("remove {}", dir.join(phase).display())))
+    fs::remove_file(dir.join(phase)).map_err(Error::io(format!("remove {}", dir.join(phase).display())))?;
+    match fs::remove_file(dir.join(PROGRESS)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(format!("remove {}", dir.join(PROGRESS).display()))(error))
+        }
+        _ => Ok(()),
+    }
 }

@@ -6,13 +6,15 @@ use crate::{
     log::Stamp,
     path::TreePath,
     store::Error,
-    view::{Place, View},
+    view::{Found, Place, View},
 };
 use rustix::{
-    fs::{FileType, Mode, OFlags, ResolveFlags, openat2},
+    fs::{FileType, Mode, OFlags, ResolveFlags, Stat, openat2},
     io::Errno,
+    rand::{GetRandomFlags, getrandom},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// A name for which the host is not what the layer was made over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,9 +46,18 @@ pub(super) struct Attributes {
     pub(super) gid: u32,
 }
 
+/// Of the journals that are written.
+pub(super) const VERSION: u32 = 1;
+
 /// A plan, and how far it is identified on the host.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
+    /// 0 where nothing is noted before a file is written over.
+    #[serde(default)]
+    pub(super) version: u32,
+    /// Where the host's root is.
+    #[serde(default)]
+    pub(super) root: Option<TreePath>,
     pub(super) ops: Vec<Op>,
     /// What is staged: from the layer's name to where it is made, a directory before what is in it.
     pub(super) staged: Vec<(TreePath, TreePath)>,
@@ -55,12 +66,20 @@ pub(super) struct Journal {
     /// What the steps replace or take away, as it was then.
     #[serde(default)]
     pub(super) olds: Vec<Option<Stamp>>,
-    /// Names of the layer that are on the host then.
+    /// Names of the layer that are on the host then, a directory before what is in it.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
     pub(super) is_whole: bool,
     /// Number of changed names.
     pub(super) count: usize,
+}
+
+impl Journal {
+    /// Whether a step writes over the file with this number.
+    pub(super) fn rewrites(&self, ino: u64) -> bool {
+        let is_it = |(op, old): (&Op, &Option<Stamp>)| matches!(op, Op::Rewrite { .. }) && old.is_some_and(|old| old.ino == ino);
+        self.ops.iter().zip(&self.olds).any(is_it)
+    }
 }
 
 /// Whether there are links in a name of the host. When the layer was made there were none.
@@ -104,10 +123,16 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
             change.kind == Kind::Created && change.after.as_ref().is_some_and(|after| after.kind() == FileType::Directory);
         paths.is_empty() || paths.iter().any(|path| change.path.is_within(path) || is_new_dir && path.is_within(&change.path))
     };
-    let mut journal = Journal { is_whole: paths.is_empty(), ..Journal::default() };
-    let mut conflicts = Vec::new();
+    let mut journal = Journal { version: VERSION, is_whole: paths.is_empty(), ..Journal::default() };
+    let (mut conflicts, mut attributes_last) = (Vec::new(), Vec::new());
+    // No file of the user's has such a name, nor has one of another `keep`, whose layer may have the same name in another store.
+    let mut random = [0; 8];
+    getrandom(&mut random, GetRandomFlags::empty()).map_err(Error::errno("get random bytes"))?;
+    let prefix = format!(".slipway-keep-{name}-{:016x}", u64::from_ne_bytes(random));
     // The last tree that is made as a whole, and the last that is moved away as one.
     let (mut made, mut gone): (Option<(TreePath, TreePath)>, Option<TreePath>) = (None, None);
+    // What is written over files of the host's, by their numbers.
+    let mut written: HashMap<u64, &Found> = HashMap::new();
     for change in changes.iter().filter(|change| is_chosen(change)) {
         let path = &change.path;
         journal.kept.push(path.clone());
@@ -130,36 +155,53 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
         if gone.as_ref().is_some_and(|gone| path.is_within(gone)) {
             continue;
         }
-        let temp = |part: &str| path.parent().join(format!(".slipway-keep-{name}-{}{part}", journal.ops.len()).as_bytes());
+        let number = journal.ops.len();
+        let temp = |part: &str| path.parent().join(format!("{prefix}-{number}{part}").as_bytes());
         let Some(after) = &change.after else {
             gone = Some(path.clone());
             journal.ops.push(Op::Remove { target: path.clone(), temp: temp("") });
             continue;
         };
         let before = view.at(Place::Host, path).stat().ok();
+        let put = |journal: &mut Journal, temp: TreePath| {
+            journal.staged.push((path.clone(), temp.clone()));
+            journal.ops.push(Op::Put { target: path.clone(), temp, replaces: before.is_some() });
+        };
         let is_dir = after.kind() == FileType::Directory;
         match &before {
             Some(before) if is_dir && file_type(before) == FileType::Directory => {
-                let attributes = |stat: &rustix::fs::Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid };
+                let attributes = |stat: &Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid };
                 let (new, old) = (attributes(&after.stat), attributes(before));
-                journal.ops.push(Op::Attributes { target: path.clone(), new, old });
+                attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
-            Some(before)
-                if file_type(before) == FileType::RegularFile
-                    && after.kind() == FileType::RegularFile
-                    && (before.st_nlink > 1 || is_of_another_user(before)) =>
-            {
-                journal.staged.push((path.clone(), temp("")));
-                journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
-            }
+            Some(before) if is_in_place(view, after, before) => match written.get(&before.st_ino) {
+                // Another name of a file that is written already.
+                Some(first) if view.is_alike(first, after).map_err(Error::errno(format!("compare {path}")))? => {}
+                Some(_) => put(&mut journal, temp("")),
+                None => {
+                    journal.staged.push((path.clone(), temp("")));
+                    journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
+                    written.insert(before.st_ino, after);
+                }
+            },
             _ => {
-                let temp = temp("");
-                journal.staged.push((path.clone(), temp.clone()));
-                journal.ops.push(Op::Put { target: path.clone(), temp: temp.clone(), replaces: before.is_some() });
-                made = Some((path.clone(), temp));
+                made = Some((path.clone(), temp("")));
+                put(&mut journal, temp(""));
             }
         }
     }
+    // What the layer has within the paths is on the host then, also where it changes nothing.
+    if let Some(top) = view.top() {
+        top.tree.each(&TreePath::root(), &mut |path, _| {
+            if paths.iter().any(|chosen| path.is_within(chosen)) {
+                journal.kept.push(path.clone());
+            }
+        });
+    }
+    journal.kept.sort();
+    journal.kept.dedup();
+    // A directory may be one that its owner can't write then; what is in it comes before it.
+    journal.ops.extend(attributes_last.into_iter().rev());
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
 }
 
@@ -171,8 +213,18 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
     Ok(conflicts)
 }
 
+/// Whether the file on the host is written, and not replaced: its other names show what was written to one of them, but not what replaces that.
+/// Devices may have other numbers by now.
+fn is_in_place(view: &View, after: &Found, before: &Stat) -> bool {
+    let of = view.top().and_then(|top| top.log.copies.get(&after.stat.st_ino));
+    let is_copy = of.is_some_and(|(_, ino)| *ino == before.st_ino);
+    file_type(before) == FileType::RegularFile
+        && after.kind() == FileType::RegularFile
+        && (before.st_nlink > 1 && is_copy || is_of_another_user(before))
+}
+
 /// Whether this user could not give a file that replaces it to its owner.
-fn is_of_another_user(stat: &rustix::fs::Stat) -> bool {
+fn is_of_another_user(stat: &Stat) -> bool {
     let user = rustix::process::geteuid().as_raw();
     user != 0 && user != stat.st_uid
 }

@@ -11,6 +11,7 @@ use std::{
         ffi::{OsStrExt, OsStringExt},
         fs::{MetadataExt, PermissionsExt, symlink},
     },
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
 use std::{fs, io::Write};
@@ -310,6 +311,18 @@ impl Bench {
         bench
     }
 
+    /// A host's tree that `fill` makes, and a layer over it with changes.
+    pub fn over(fill: impl FnOnce(&Path), change: impl FnOnce(&Self, &mut View)) -> Self {
+        let dir = tempfile::tempdir().expect("directory");
+        fs::create_dir(dir.path().join("host")).expect("mkdir");
+        fill(&dir.path().join("host"));
+        let store = Store::open(&dir.path().join("layers")).expect("store");
+        let bench = Self { dir, store };
+        bench.store.create("l", &About::default()).expect("layer");
+        bench.change(|view| change(&bench, view));
+        bench
+    }
+
     pub fn host(&self) -> PathBuf {
         self.dir.path().join("host")
     }
@@ -332,6 +345,44 @@ impl Bench {
         fs::File::from(file).write_all(text.as_bytes()).expect("write");
     }
 
+    /// Replaces a name by a new file, as an editor does.
+    pub fn replace(&self, view: &mut View, name: &str, text: &str) {
+        self.put(view, "saved", text);
+        let saved = view.find(&path("saved")).expect("find");
+        view.rename(&saved, &path(name), RenameFlags::empty()).expect("rename");
+    }
+
+    pub fn unlink(&self, view: &mut View, name: &str) {
+        let found = view.find(&path(name)).expect("find");
+        view.remove(&found, false).expect("remove");
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.host().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Keeps, and dies before the step at which `is_time`.
+    pub fn die(&self, mut is_time: impl FnMut() -> bool) {
+        let mut step = || assert!(!is_time(), "it dies");
+        assert!(catch_unwind(AssertUnwindSafe(|| self.keep(&mut step))).is_err(), "it came to its end");
+    }
+
+    /// Whether a `keep` is in this state.
+    pub fn is_at(&self, phase: &str) -> bool {
+        self.store.dir().join("l").join(phase).exists()
+    }
+
+    /// Dies before the step of this number after a `keep` came to a state.
+    pub fn die_after(&self, phase: &str, number: usize) {
+        let mut left = number;
+        self.die(|| {
+            let is_at = self.is_at(phase);
+            let is_time = is_at && left == 0;
+            left -= usize::from(is_at && left > 0);
+            is_time
+        });
+    }
+
     pub fn keep(&self, step: &mut dyn FnMut()) -> Result<Kept, Error> {
         self.store.keep("l", &self.host(), &[], step)
     }
@@ -342,6 +393,11 @@ impl Bench {
             Kept::Done(count) => panic!("kept {count}"),
         }
     }
+}
+
+/// Whether there is a name of a plan.
+pub fn is_staging(dir: &Path) -> bool {
+    fs::read_dir(dir).expect("list").any(|entry| entry.expect("entry").file_name().as_bytes().starts_with(b".slipway-keep-"))
 }
 
 /// No name of a plan is left.

@@ -1,0 +1,107 @@
+//! Removing from a layer what is on the host now.
+
+use super::{
+    apply::Host,
+    plan::{Journal, state},
+};
+use crate::{
+    change::log_error,
+    copy::{self, At, remove_tree, set_mode, with_rights},
+    log::Line,
+    path::TreePath,
+    store::{Error, Layer},
+    tree::{Node, OPAQUE, OWN, open_dir},
+};
+use rustix::{
+    fd::{AsFd, OwnedFd},
+    fs::{AtFlags, Mode, unlinkat},
+    io::Errno,
+};
+use std::collections::HashSet;
+
+impl Layer {
+    /// Removes the names that were kept. What is in a directory that stays, and hides the host's, must stay: it is a copy then.
+    pub(super) fn release_kept(&mut self, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
+        let files = self.files.try_clone().map_err(Error::io("open the layer's files"))?;
+        let kept: HashSet<&TreePath> = journal.kept.iter().collect();
+        let is_covered = |layer: &Self, path: &TreePath| {
+            let mut above = path.clone();
+            while !above.is_root() {
+                above = above.parent();
+                if !kept.contains(&above) && layer.tree.dir(&above).is_some_and(|dir| dir.opaque) {
+                    return true;
+                }
+            }
+            false
+        };
+        let (covered, released): (Vec<_>, Vec<_>) = journal.kept.iter().partition(|path| is_covered(self, path));
+        let fail = |path: &TreePath, error| Error::errno(format!("remove {path} from the layer"))(error);
+        for path in released.into_iter().rev() {
+            step();
+            self.release(&files, path).map_err(|error| fail(path, error))?;
+        }
+        // A directory before what is in it: to forget it forgets that, too.
+        for path in covered {
+            step();
+            self.base_on(host, &files, path).map_err(|error| fail(path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a name, without whose help it is as it was on the host now. What is below it is released before.
+    fn release(&mut self, files: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
+        let parent = path.parent();
+        let (dir, at) = (at(files, &parent), at(files, path));
+        let remove = || with_rights(dir, || remove_tree(at));
+        match self.tree.look(path).node {
+            Some(Node::Whiteout | Node::Leaf) => {
+                if let Ok(stat) = at.stat()
+                    && stat.st_nlink <= 1
+                {
+                    self.log.add(Line::Gone { ino: stat.st_ino }).map_err(log_error)?;
+                }
+                remove()?;
+                self.tree.take(path);
+            }
+            Some(Node::Dir(dir)) => {
+                let (is_empty, is_marked) = (dir.entries.is_empty(), dir.own || dir.opaque);
+                let unmark = |mark| match unlinkat(open_dir(at.dir, at.name)?, mark, AtFlags::empty()) {
+                    Err(Errno::NOENT) => Ok(()),
+                    unlinked => unlinked,
+                };
+                with_rights(at, || [OPAQUE, OWN].into_iter().try_for_each(unmark))?;
+                let stat = at.stat()?;
+                if is_empty {
+                    self.log.add(Line::Gone { ino: stat.st_ino }).map_err(log_error)?;
+                    remove()?;
+                    self.tree.take(path);
+                } else if let Some(dir) = self.tree.dir_mut(path) {
+                    (dir.own, dir.opaque) = (false, false);
+                    if is_marked {
+                        // As a directory has it that shows the attributes of the one below.
+                        set_mode(at, copy::mode(&stat) | Mode::RWXU)?;
+                    }
+                }
+            }
+            None => {}
+        }
+        self.log.add(Line::Forget(path.clone())).map_err(log_error)
+    }
+
+    /// Takes what the host has now for what the layer was made over: what the layer has there is the copy of it.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    fn base_on(&mut self, host: &Host, files: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
+        self.log.add(Line::Forget(path.clone())).map_err(log_error)?;
+        if !matches!(self.tree.look(path).node, Some(Node::Leaf | Node::Dir(_))) {
+            return Ok(());
+        }
+        let Some(base) = state(host.at(path))? else { return Ok(()) };
+        self.log.add(Line::Base(path.clone(), Some(base))).map_err(log_error)?;
+        let ino = at(files, path).stat()?.st_ino;
+        self.log.add(Line::Copy { of: (base.dev, base.ino), ino }).map_err(log_error)
+    }
+}
+
+fn at<'a>(files: &'a OwnedFd, path: &'a TreePath) -> At<'a> {
+    At { dir: files.as_fd(), name: path.relative() }
+}

@@ -1,0 +1,103 @@
+//! What new files get from their directory, also where the layer had removed another of their name.
+
+use rustix::{
+    fs::{CWD, FileType, Gid, Mode, OFlags, XattrFlags, chown, lgetxattr, lsetxattr, openat},
+    process::geteuid,
+};
+use slipway_layer::View;
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+mod common;
+use common::{Bench, path};
+
+/// The second of each pair is a name that was never there.
+const PAIRS: [(&str, &str); 3] = [("d/f", "d/g"), ("d/p", "d/q"), ("d/s", "d/t")];
+
+/// A layer that makes names anew in `d`, and others.
+fn made_anew(prepare: impl FnOnce(&Path)) -> Bench {
+    Bench::over(
+        |host| {
+            fs::create_dir_all(host.join("d/s")).expect("mkdir");
+            for name in ["d/f", "d/p"] {
+                fs::write(host.join(name), "old").expect("write");
+            }
+            prepare(&host.join("d"));
+        },
+        |bench, view| {
+            bench.unlink(view, "d/f");
+            bench.unlink(view, "d/p");
+            let found = view.find(&path("d/s")).expect("find");
+            view.remove(&found, true).expect("rmdir");
+            for name in ["d/f", "d/g"] {
+                view.create(&path(name), OFlags::WRONLY, Mode::from_raw_mode(0o664)).expect("create");
+            }
+            for name in ["d/p", "d/q"] {
+                view.make_node(&path(name), FileType::Fifo, Mode::from_raw_mode(0o664), 0).expect("mkfifo");
+            }
+            for name in ["d/s", "d/t"] {
+                view.make_dir(&path(name), Mode::from_raw_mode(0o775)).expect("mkdir");
+            }
+            let left = fs::read_dir(bench.store.dir().join("l/work")).expect("list").count();
+            assert!(left <= 1, "only the whiteout that others are names of");
+        },
+    )
+}
+
+/// Group, mode, and lists of rights of a file in the layer.
+fn traits(view: &View, name: &str) -> (u32, u32, Vec<Vec<u8>>) {
+    let found = view.find(&path(name)).expect("find");
+    let real = view.top().expect("a layer").dir().join("files").join(name);
+    let rights = |which: &str| {
+        let mut value = vec![0; 1000];
+        let len = lgetxattr(&real, which, &mut value[..]).unwrap_or(0);
+        value[..len].to_vec()
+    };
+    let lists = vec![rights("system.posix_acl_access"), rights("system.posix_acl_default")];
+    (found.stat.st_gid, found.stat.st_mode, lists)
+}
+
+fn assert_alike(bench: &Bench) {
+    bench.change(|view| {
+        for (anew, fresh) in PAIRS {
+            assert_eq!(traits(view, anew), traits(view, fresh), "{anew} and {fresh}");
+        }
+    });
+}
+
+#[test]
+fn the_group_of_the_directory() {
+    // Another group than this process's takes root.
+    let group = if geteuid().is_root() { 1000 } else { rustix::process::getegid().as_raw() };
+    let bench = made_anew(|dir| {
+        chown(dir, None, Some(Gid::from_raw(group))).expect("chown");
+        fs::set_permissions(dir, PermissionsExt::from_mode(0o2775)).expect("chmod");
+    });
+    assert_alike(&bench);
+    bench.change(|view| {
+        let (gid, mode, _) = traits(view, "d/s");
+        assert_eq!((gid, mode & 0o2000), (group, 0o2000));
+    });
+}
+
+#[test]
+fn the_directorys_list_of_rights() {
+    // Version 2; the owner, user 1000, the group, the mask, and others: a tag, rights, and a number each.
+    let entry =
+        |tag: u16, rights: u16, id: u32| [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    let nobody = u32::MAX;
+    let entries = [(0x01, 7, nobody), (0x02, 6, 1000), (0x04, 5, nobody), (0x10, 7, nobody), (0x20, 0, nobody)];
+    let list = [2_u32.to_le_bytes().to_vec(), entries.map(|(tag, rights, id)| entry(tag, rights, id)).concat()].concat();
+    let mut is_known = true;
+    let bench = made_anew(|dir| is_known = lsetxattr(dir, "system.posix_acl_default", &list, XattrFlags::empty()).is_ok());
+    assert_alike(&bench);
+    bench.change(|view| assert_eq!(traits(view, "d/f").2[0].is_empty(), !is_known));
+}
+
+#[test]
+fn nothing_where_it_gives_nothing() {
+    let bench = made_anew(|_| {});
+    assert_alike(&bench);
+    bench.keep(&mut || {}).expect("keep");
+    let fifo = openat(CWD, bench.host().join("d/p"), OFlags::PATH, Mode::empty()).expect("open");
+    assert_eq!(FileType::from_raw_mode(rustix::fs::fstat(fifo).expect("stat").st_mode), FileType::Fifo);
+}
