@@ -215,3 +215,53 @@ fn a_process_with_a_number_of_its_own_has_a_directory() {
     let script = "cd a; test -e a && echo a; cd ../b; test -e a && echo a in b; test -e b && echo b; cat b";
     assert_eq!(same(fill, &["unshare", "--pid", "--fork", "sh", "-c", script]), "a\nb\nb");
 }
+
+const HIGH_BITS: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+static void say(const char *what, long result) { printf("%s %s\n", what, result < 0 ? strerror(errno) : "done"); }
+int main(void) {
+    long high = 1L << 32;
+    struct sockaddr_un address = {AF_UNIX, "socket"};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    say("negative", syscall(SYS_bind, listener, &address, -1L));
+    say("bind", syscall(SYS_bind, listener, &address, high | sizeof address));
+    listen(listener, 1);
+    say("connect", syscall(SYS_connect, socket(AF_UNIX, SOCK_STREAM, 0), &address, high | sizeof address));
+    char text[4096] = "";
+    say("link", syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, high | 64));
+    say("no room", syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, high));
+    for (int n = 0; n < 20; n++) {
+        sprintf(text, "a name of a file of some length %d", n);
+        close(open(text, O_CREAT | O_WRONLY, 0600));
+    }
+    memset(text, 0x55, sizeof text);
+    say("list", syscall(SYS_getdents64, open(".", O_RDONLY), text, high | 128));
+    for (unsigned n = 128; n < sizeof text; n++)
+        if (text[n] != 0x55)
+            return 1;
+    return 0;
+}
+"#;
+
+/// The kernel looks at the lower half of a register only.
+#[test]
+fn a_length_with_more_bits_than_it_has_is_the_kernels() {
+    for way in WAYS {
+        let dir = scratch_in_target();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        build_c(HIGH_BITS, &dir.path().join("high"), &[]);
+        let ran = Running::start(command(&work, way, &["../high"])).finish();
+        let said = "negative Invalid argument\nbind done\nconnect done\nlink done\nno room Invalid argument\nlist done\n";
+        assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, said, ""), "{way:?}");
+        assert_eq!(work.join("socket").exists(), way.is_none(), "{way:?}");
+    }
+}

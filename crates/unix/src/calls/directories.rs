@@ -81,7 +81,7 @@ impl Server {
         pidfd_getfd(process.pidfd.as_fd(), fd, PidfdGetfdFlags::empty())
     }
 
-    pub(super) fn getdents(&mut self, caller: Caller, fd: i32, buffer: u64, size: u64, is_old: bool) -> Reply {
+    pub(super) fn getdents(&mut self, caller: Caller, fd: i32, buffer: u64, size: u32, is_old: bool) -> Reply {
         let key = (caller.pid, fd);
         let path = match self.object(caller, fd)? {
             Object::Named(path, _) if self.view.is_touched(&path) => path,

@@ -173,8 +173,8 @@ impl Server {
         }
     }
 
-    pub(super) fn readlink(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, size: u64) -> Reply {
-        if size == 0 || size > i32::MAX as u64 {
+    pub(super) fn readlink(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, size: i32) -> Reply {
+        if size <= 0 {
             return Err(Errno::INVAL);
         }
         let text = read_string(caller.tid, path, PATH_MAX)?;

@@ -64,7 +64,7 @@ pub(crate) struct Server {
     users_vary: bool,
 }
 
-/// The argument as a C int.
+/// The argument as a C int: the kernel looks at no more of the register, and so must the server.
 fn int(argument: u64) -> i32 {
     argument as u32 as i32
 }
@@ -149,18 +149,18 @@ impl Server {
             libc::SYS_faccessat2 => self.access(caller, int(a[0]), a[1], a[2] as u32, int(a[3])),
             libc::SYS_readlinkat if int(a[0]) == crate::stub::MAGIC => self.script(caller, a[2], a[3], a[4]),
             libc::SYS_readlinkat if int(a[0]) == slipway_emulator::ASK => self.asked(caller, a),
-            libc::SYS_readlinkat => self.readlink(caller, int(a[0]), a[1], a[2], a[3]),
+            libc::SYS_readlinkat => self.readlink(caller, int(a[0]), a[1], a[2], int(a[3])),
             libc::SYS_getcwd => self.getcwd(caller, a[0], a[1]),
             libc::SYS_chdir => self.chdir(caller, a[0]),
             libc::SYS_fchdir => self.fchdir(caller, int(a[0])),
-            libc::SYS_getdents64 => self.getdents(caller, int(a[0]), a[1], a[2], false),
+            libc::SYS_getdents64 => self.getdents(caller, int(a[0]), a[1], a[2] as u32, false),
             libc::SYS_mkdirat => self.mkdir(caller, int(a[0]), a[1], a[2] as u32),
             libc::SYS_unlinkat => self.unlink(caller, int(a[0]), a[1], int(a[2])),
             libc::SYS_renameat => self.rename(caller, int(a[0]), a[1], int(a[2]), a[3], 0),
             libc::SYS_renameat2 => self.rename(caller, int(a[0]), a[1], int(a[2]), a[3], a[4] as u32),
             libc::SYS_linkat => self.link(caller, int(a[0]), a[1], int(a[2]), a[3], int(a[4])),
             libc::SYS_symlinkat => self.symlink(caller, a[0], int(a[1]), a[2]),
-            libc::SYS_mknodat => self.mknod(caller, int(a[0]), a[1], a[2] as u32, a[3]),
+            libc::SYS_mknodat => self.mknod(caller, int(a[0]), a[1], a[2] as u32, a[3] as u32),
             libc::SYS_fchmod => self.fchmod(caller, int(a[0]), a[1] as u32),
             libc::SYS_fchmodat => self.chmod(caller, int(a[0]), a[1], a[2] as u32, 0),
             FCHMODAT2 => self.chmod(caller, int(a[0]), a[1], a[2] as u32, int(a[3])),
@@ -178,8 +178,8 @@ impl Server {
                 self.tasks.ends(caller.pid);
                 Ok(Answer::Continue)
             }
-            libc::SYS_bind => self.bind(caller, int(a[0]), a[1], a[2]),
-            libc::SYS_connect => self.connect(caller, int(a[0]), a[1], a[2]),
+            libc::SYS_bind => self.bind(caller, int(a[0]), a[1], int(a[2])),
+            libc::SYS_connect => self.connect(caller, int(a[0]), a[1], int(a[2])),
             libc::SYS_inotify_add_watch => self.watch(caller, int(a[0]), a[1], a[2] as u32),
             libc::SYS_getxattr => self.getxattr(caller, a, true),
             libc::SYS_lgetxattr => self.getxattr(caller, a, false),
@@ -225,15 +225,15 @@ impl Server {
                 self.patch_loader(caller);
                 self.access(caller, CWD, a[0], a[1] as u32, 0)
             }
-            libc::SYS_readlink => self.readlink(caller, CWD, a[0], a[1], a[2]),
-            libc::SYS_getdents => self.getdents(caller, int(a[0]), a[1], a[2], true),
+            libc::SYS_readlink => self.readlink(caller, CWD, a[0], a[1], int(a[2])),
+            libc::SYS_getdents => self.getdents(caller, int(a[0]), a[1], a[2] as u32, true),
             libc::SYS_mkdir => self.mkdir(caller, CWD, a[0], a[1] as u32),
             libc::SYS_rmdir => self.unlink(caller, CWD, a[0], libc::AT_REMOVEDIR),
             libc::SYS_unlink => self.unlink(caller, CWD, a[0], 0),
             libc::SYS_rename => self.rename(caller, CWD, a[0], CWD, a[1], 0),
             libc::SYS_link => self.link(caller, CWD, a[0], CWD, a[1], 0),
             libc::SYS_symlink => self.symlink(caller, a[0], CWD, a[1]),
-            libc::SYS_mknod => self.mknod(caller, CWD, a[0], a[1] as u32, a[2]),
+            libc::SYS_mknod => self.mknod(caller, CWD, a[0], a[1] as u32, a[2] as u32),
             libc::SYS_chmod => self.chmod(caller, CWD, a[0], a[1] as u32, 0),
             libc::SYS_chown => self.chown(caller, CWD, a[0], a[1] as u32, a[2] as u32, 0),
             libc::SYS_lchown => self.chown(caller, CWD, a[0], a[1] as u32, a[2] as u32, libc::AT_SYMLINK_NOFOLLOW),

@@ -28,7 +28,7 @@ impl Server {
         done(self.view.make_dir(&path, Mode::from_raw_mode(mode & 0o1777 & !self.tasks.umask(caller.pid))))
     }
 
-    pub(super) fn mknod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, dev: u64) -> Reply {
+    pub(super) fn mknod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, dev: u32) -> Reply {
         let path = self.free_name(caller, dir, path, false)?;
         let kind = match mode & libc::S_IFMT {
             0 => FileType::RegularFile,
@@ -37,7 +37,7 @@ impl Server {
         if matches!(kind, FileType::Directory) {
             return Err(Errno::PERM);
         }
-        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !self.tasks.umask(caller.pid)), dev))
+        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !self.tasks.umask(caller.pid)), dev.into()))
     }
 
     pub(super) fn symlink(&mut self, caller: Caller, target: u64, dir: i32, path: u64) -> Reply {

@@ -14,13 +14,16 @@ use rustix::{
 use slipway_layer::{Place, TreePath};
 
 /// `struct sockaddr_un` is no longer, and its path begins here.
-const ADDRESS_MAX: u64 = 110;
+const ADDRESS_MAX: i32 = 110;
 const PATH_AT: usize = 2;
 /// No address is longer.
-const ANY_ADDRESS_MAX: u64 = 128;
+const ANY_ADDRESS_MAX: i32 = 128;
 
 /// The path in an address; none for one that has none, or is not local.
-fn path(caller: Caller, address: u64, len: u64) -> Result<Option<Vec<u8>>, Errno> {
+fn path(caller: Caller, address: u64, len: i32) -> Result<Option<Vec<u8>>, Errno> {
+    if len < 0 {
+        return Err(Errno::INVAL);
+    }
     if !(3..=ADDRESS_MAX).contains(&len) {
         return Ok(None);
     }
@@ -42,7 +45,7 @@ fn open_parent(root: BorrowedFd<'_>, path: &TreePath) -> Result<OwnedFd, Errno> 
 }
 
 impl Server {
-    pub(super) fn bind(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
+    pub(super) fn bind(&mut self, caller: Caller, fd: i32, address: u64, len: i32) -> Reply {
         let Some(path) = path(caller, address, len)? else { return Ok(Answer::Continue) };
         let socket = self.fetch(caller, fd)?;
         let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, &path, false)?;
@@ -62,7 +65,7 @@ impl Server {
         Ok(Answer::Value(0))
     }
 
-    pub(super) fn connect(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
+    pub(super) fn connect(&mut self, caller: Caller, fd: i32, address: u64, len: i32) -> Reply {
         if self.contain {
             return self.connect_contained(caller, fd, address, len);
         }
@@ -81,7 +84,7 @@ impl Server {
 
     /// The address is read once, here, and so this process connects. Of local sockets only those that the command made can be meant: the others'
     /// owners would act for it outside.
-    fn connect_contained(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
+    fn connect_contained(&mut self, caller: Caller, fd: i32, address: u64, len: i32) -> Reply {
         if !(2..=ANY_ADDRESS_MAX).contains(&len) {
             return Err(Errno::INVAL);
         }
