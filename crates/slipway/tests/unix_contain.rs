@@ -106,6 +106,30 @@ fn a_deleted_file_of_the_hosts_is_not_changed() {
     assert_eq!(text, "as it was");
 }
 
+/// Nothing outside is reached where a thread turns a name or a descriptor after the server has looked at it.
+#[test]
+fn what_is_turned_meanwhile_leads_nowhere() {
+    let dir = scratch_in_target();
+    let (program, host, work) = (dir.path().join("turned"), dir.path().join("host"), dir.path().join("work"));
+    build_c(include_str!("c/turned.c"), &program, &["-pthread"]);
+    [&host, &work].iter().for_each(|dir| fs::create_dir(dir).expect("mkdir"));
+    fs::write(host.join("f"), "as it was").expect("write");
+    let listener = UnixListener::bind(host.join("socket")).expect("bind");
+    listener.set_nonblocking(true).expect("fcntl");
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--contain", "--quiet", "--discard", "--"]).arg(&program).arg(&host).arg(host.join("socket"));
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&work);
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    if ran.stderr.contains("--contain needs Linux") {
+        eprintln!("not tried: {}", ran.stderr);
+        return;
+    }
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "a link is refused\n0\n", ""));
+    assert_eq!(fs::read_to_string(host.join("f")).expect("read"), "as it was");
+    assert!(listener.accept().is_err(), "somebody connected");
+}
+
 /// Ordinary programs work in it.
 #[test]
 fn programs_run() {

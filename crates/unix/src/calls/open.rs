@@ -8,8 +8,8 @@ use crate::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fd::{AsFd, AsRawFd, BorrowedFd},
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
+    fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fstat, openat, readlinkat},
     io::Errno,
 };
 use slipway_emulator::layout;
@@ -209,10 +209,9 @@ impl Server {
             FileType::Fifo | FileType::CharacterDevice if self.contain && writes && !self.is_own(found) => Err(Errno::ACCESS),
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
                 self.check_access(found, flags)?;
-                let (root, name) = (self.view.root(found.place).try_clone_to_owned(), found.path.clone());
-                let root = root.map_err(|_| Errno::MFILE)?;
+                let (held, flags) = (self.hold(found)?, flags - OFlags::NOFOLLOW);
                 Ok(Answer::Later(Box::new(move || {
-                    openat(root, name.relative(), flags | OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
+                    openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
                 })))
             }
             FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
@@ -249,6 +248,14 @@ impl Server {
 
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         Ok(Answer::Fd(openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?, cloexec))
+    }
+
+    /// The very file that was found, whatever its name leads to by the time that a thread opens it or connects to it.
+    pub(super) fn hold(&self, found: &Found) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
+        let file = |stat: &Stat| (stat.st_dev, stat.st_ino, FileType::from_raw_mode(stat.st_mode));
+        if file(&fstat(&held)?) == file(&found.stat) { Ok(held) } else { Err(Errno::NOENT) }
     }
 
     /// Tells the emulation library of a file of the topmost layer's, which it opens; and which one, if no other may take its place.
@@ -332,18 +339,25 @@ impl Server {
         if self.contain && !self.is_of_command(caller, &resolved.path) {
             return Err(Errno::ACCESS);
         }
-        if self.contain && writes(flags) && resolved.is_magic && self.is_hosts_deleted(&resolved.path)? {
+        let real = resolved.path.absolute();
+        if !resolved.is_magic {
+            return Ok(Answer::Fd(openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty())?, cloexec));
+        }
+        // The link may lead elsewhere when it is followed again.
+        let flags = flags - OFlags::NOFOLLOW;
+        let up = self.view.elevate();
+        let held = openat(CWD, real, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        drop(up);
+        if self.contain && writes(flags) && self.is_hosts_file(&held)? {
             return Err(Errno::ACCESS);
         }
-        let real = resolved.path.absolute();
-        let blocks = resolved.is_magic && !flags.contains(OFlags::NONBLOCK);
-        let open = move || openat(CWD, &*real, flags - OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
-        if blocks { Ok(Answer::Later(Box::new(open))) } else { open() }
+        let open = move || openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
+        if flags.contains(OFlags::NONBLOCK) { open() } else { Ok(Answer::Later(Box::new(open))) }
     }
 
-    /// Whether a link of /proc leads to a file of the host's that was deleted: others may have it open or mapped still.
-    fn is_hosts_deleted(&self, link: &TreePath) -> Result<bool, Errno> {
-        let text = readlinkat(CWD, link.absolute(), Vec::new())?.into_bytes();
+    /// Whether a file is the host's, deleted or not: others may have it open or mapped still.
+    fn is_hosts_file(&self, held: &OwnedFd) -> Result<bool, Errno> {
+        let text = readlinkat(CWD, by_proc(held), Vec::new())?.into_bytes();
         let is_layers =
             |layer: &Layer| TreePath::literal(&text).is_within(&TreePath::literal(layer.dir().as_os_str().as_encoded_bytes()));
         // Pipes and the like have no slash.
@@ -423,6 +437,11 @@ impl Links for Magic<'_> {
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
         target
     }
+}
+
+/// How this process calls what it has open.
+pub(super) fn by_proc(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 fn writes(flags: OFlags) -> bool {

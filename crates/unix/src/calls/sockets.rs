@@ -1,6 +1,6 @@
 //! Names of local sockets.
 
-use super::{Answer, Reply, Server};
+use super::{Answer, Reply, Server, open::by_proc};
 use crate::{
     sys,
     tasks::{Caller, read_bytes},
@@ -11,7 +11,7 @@ use rustix::{
     io::Errno,
     net::{SocketAddrUnix, bind, connect},
 };
-use slipway_layer::{Place, TreePath};
+use slipway_layer::{Found, Place, TreePath};
 
 /// `struct sockaddr_un` is no longer, and its path begins here.
 const ADDRESS_MAX: i32 = 110;
@@ -77,9 +77,15 @@ impl Server {
         if self.is_plain(&path, &found) {
             return Ok(Answer::Continue);
         }
+        self.connect_to(&found, socket)
+    }
+
+    fn connect_to(&self, found: &Found, socket: OwnedFd) -> Reply {
         accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
-        let dir = open_parent(self.view.root(found.place), &found.path)?;
-        Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
+        let held = self.hold(found)?;
+        Ok(Answer::Later(Box::new(move || {
+            connect(socket.as_fd(), &SocketAddrUnix::new(by_proc(&held))?).map(|()| Answer::Value(0))
+        })))
     }
 
     /// The address is read once, here, and so this process connects. Of local sockets only those that the command made can be meant: the others'
@@ -102,8 +108,6 @@ impl Server {
         if found.place == Place::Host {
             return Err(Errno::ACCESS);
         }
-        accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
-        let dir = open_parent(self.view.root(found.place), &found.path)?;
-        Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
+        self.connect_to(&found, socket)
     }
 }
