@@ -265,3 +265,29 @@ fn a_length_with_more_bits_than_it_has_is_the_kernels() {
         assert_eq!(work.join("socket").exists(), way.is_none(), "{way:?}");
     }
 }
+
+/// What is written by a link of /proc goes where the descriptor leads that the command was given, and nowhere else.
+#[test]
+fn given_descriptors_are_opened_again() {
+    let script = "echo one >/dev/stderr; echo two >>/proc/self/fd/2; sh -c 'echo three >>/dev/fd/2'; cat <&2; chmod 0 /dev/stderr; echo four >&2; \
+                  exec 3<file; (echo changed >/dev/fd/3) && cat /dev/fd/3 file";
+    for way in [&[][..], &["--net-only"], &["--contain"]] {
+        let dir = scratch_in_target();
+        let (work, errors) = (dir.path().join("work"), dir.path().join("work/errors"));
+        fs::create_dir(&work).expect("mkdir");
+        fs::write(work.join("file"), "as it was\n").expect("write");
+        let outer = ["sh", "-c", "exec \"$@\" 2<>errors", "sh", SLIPWAY, "unix", "--quiet", "--discard"];
+        let words = [&outer[..], way, &["--", "sh", "-c", script]].concat();
+        let ran = Running::start(command(&work, None, &words)).finish();
+        let written = fs::read_to_string(&errors).expect("read");
+        if way == ["--contain"] && written.contains("--contain needs Linux") {
+            continue;
+        }
+        assert_eq!(
+            (ran.stdout.as_str(), written.as_str()),
+            ("one\ntwo\nthree\nchanged\nchanged\n", "one\ntwo\nthree\nfour\n"),
+            "{way:?}"
+        );
+        assert_eq!(fs::read_to_string(work.join("file")).expect("read"), "as it was\n");
+    }
+}

@@ -2,11 +2,12 @@
 
 use crate::{
     calls::{Answer, Reply, Server},
+    sys::by_proc,
     tasks::{Caller, read_string},
 };
 use rustix::{
-    fd::{AsRawFd, OwnedFd},
-    fs::{AtFlags, CWD, FileType, Stat, readlinkat, statat},
+    fd::OwnedFd,
+    fs::{AtFlags, CWD, FileType, OFlags, Stat, fcntl_getfl, fstat, readlinkat, statat},
     io::Errno,
 };
 use slipway_layer::{Found, Links, Resolved, Target, TreePath};
@@ -47,11 +48,12 @@ impl Links for ProcLinks<'_> {
             [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
                 number(process)?;
                 let _up = self.server.view.elevate();
-                let link = readlinkat(CWD, path.absolute(), Vec::new()).ok()?.into_bytes();
-                match self.server.name_of(&link, || statat(CWD, path.absolute(), AtFlags::empty())) {
-                    Object::Named(name, _) => Some(Target::Path(name.absolute())),
-                    Object::Unnamed => Some(Target::Object),
-                }
+                Some(match self.server.object_at(path).ok()? {
+                    Object::Named(name, is_top) if self.server.leads_by_name(self.caller, path, &name, is_top) => {
+                        Target::Path(name.absolute())
+                    }
+                    _ => Target::Object,
+                })
             }
             _ => None,
         }
@@ -89,7 +91,7 @@ impl Server {
     pub(crate) fn object(&self, caller: Caller, fd: i32) -> Result<Object, Errno> {
         // A process that became another user doesn't own its own part of /proc until it executes a program.
         let _up = self.view.elevate();
-        self.object_at(&format!("/proc/{}/fd/{fd}", caller.tid))
+        self.object_at(&TreePath::literal(format!("proc/{}/fd/{fd}", caller.tid)))
     }
 
     /// What a descriptor of this process is open on.
@@ -97,12 +99,43 @@ impl Server {
     /// # Errors
     /// Of readlink.
     pub(crate) fn object_here(&self, fd: &OwnedFd) -> Result<Object, Errno> {
-        self.object_at(&format!("/proc/self/fd/{}", fd.as_raw_fd()))
+        self.object_at(&TreePath::literal(by_proc(fd)))
     }
 
-    fn object_at(&self, name: &str) -> Result<Object, Errno> {
-        let link = readlinkat(CWD, name, Vec::new()).map_err(|_| Errno::BADF)?;
-        Ok(self.name_of(link.to_bytes(), || statat(CWD, name, AtFlags::empty())))
+    fn object_at(&self, link: &TreePath) -> Result<Object, Errno> {
+        let text = readlinkat(CWD, link.absolute(), Vec::new()).map_err(|_| Errno::BADF)?;
+        Ok(self.name_of(text.to_bytes(), || statat(CWD, link.absolute(), AtFlags::empty())))
+    }
+
+    /// Whether what a link of /proc leads to is opened by its name: a file of the host's that the command was given to write to is not, since
+    /// that name leads to a copy in the layer.
+    fn leads_by_name(&self, caller: Caller, link: &TreePath, name: &TreePath, is_top: bool) -> bool {
+        let Ok(stat) = statat(CWD, link.absolute(), AtFlags::empty()) else { return true };
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        is_top || !is_file || self.view.is_through(name) || !self.is_given(caller, link, &stat)
+    }
+
+    /// What has the name of an object that a link of /proc led to, if that is its name still.
+    pub(crate) fn named_by(&self, resolved: &Resolved) -> Option<Found> {
+        let _up = self.view.elevate();
+        let link = resolved.is_magic.then_some(&resolved.path)?;
+        let Object::Named(name, _) = self.object_at(link).ok()? else { return None };
+        self.found_still(statat(CWD, link.absolute(), AtFlags::empty()).ok()?, &name)
+    }
+
+    /// Whether a link of /proc is of a descriptor that writes to that file of the host's. No open in the net gives such a one: it was inherited.
+    pub(crate) fn is_given(&self, caller: Caller, link: &TreePath, file: &Stat) -> bool {
+        let parts: Vec<&[u8]> = link.components().collect();
+        let number = |part: &[u8]| std::str::from_utf8(part).ok()?.parse::<i32>().ok();
+        let [b"proc", process, .., b"fd", fd] = parts.as_slice() else { return false };
+        let (Some(process), Some(fd)) = (number(process), number(fd)) else { return false };
+        let of_caller = process.cast_unsigned() == caller.pid;
+        let caller =
+            if of_caller { caller } else { Caller { tid: process.cast_unsigned(), pid: process.cast_unsigned(), ..caller } };
+        self.fetch(caller, fd).is_ok_and(|fd| {
+            let writes = fcntl_getfl(&fd).is_ok_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+            writes && fstat(&fd).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (file.st_dev, file.st_ino))
+        })
     }
 
     /// The directory that a path is relative to.

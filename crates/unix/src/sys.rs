@@ -112,6 +112,11 @@ pub(crate) fn give(listener: BorrowedFd<'_>, id: u64, fd: BorrowedFd<'_>, close_
     ioctl(listener, ADD_FD, &mut add).map(drop)
 }
 
+/// How this process calls what it has open.
+pub(crate) fn by_proc(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
 /// Reads memory of another process: how much could be read, not 0.
 pub(crate) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

@@ -25,7 +25,11 @@ impl Server {
     /// What a path leads to, to change it.
     fn target(&mut self, caller: Caller, dir: i32, path: u64, follow: bool) -> Result<Found, Errno> {
         let resolved = self.lookup(caller, dir, path, follow)?;
-        if resolved.is_magic { Err(Errno::OPNOTSUPP) } else { resolved.found.ok_or(Errno::NOENT) }
+        match self.named_by(&resolved) {
+            Some(found) => Ok(found),
+            None if resolved.is_magic => Err(Errno::OPNOTSUPP),
+            None => resolved.found.ok_or(Errno::NOENT),
+        }
     }
 
     /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has lost its name there,

@@ -73,11 +73,16 @@ impl Server {
     /// EBADF.
     pub(super) fn is_still(&self, caller: Caller, fd: i32, path: &TreePath) -> Result<Option<Found>, Errno> {
         let _up = self.view.elevate();
-        let mut stat = statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
-        self.view.as_original(&mut stat);
-        let Ok(found) = self.view.find(path) else { return Ok(None) };
+        let stat = statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
+        Ok(self.found_still(stat, path))
+    }
+
+    /// What is at a name, if that is the file which shows this.
+    pub(crate) fn found_still(&self, mut open: Stat, path: &TreePath) -> Option<Found> {
+        self.view.as_original(&mut open);
+        let found = self.view.find(path).ok()?;
         let shown = self.view.shown(&found);
-        Ok(((shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino)).then_some(found))
+        ((shown.st_dev, shown.st_ino) == (open.st_dev, open.st_ino)).then_some(found)
     }
 
     fn shown(&self, seen: &Seen) -> Result<Stat, Errno> {

@@ -118,8 +118,11 @@ impl Server {
             });
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
-        let found: Found = old.found.ok_or(Errno::NOENT)?;
+        let found: Found = old.found.clone().ok_or(Errno::NOENT)?;
         let new = self.free_name(caller, to_dir, to, false)?;
+        if let Some(found) = self.named_by(&old) {
+            return done(self.view.link(&found, &new));
+        }
         if old.is_magic {
             // /proc/self/fd/N of a file without a name.
             if self.contain && !self.is_of_command(caller, &old.path) {

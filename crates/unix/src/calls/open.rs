@@ -4,6 +4,7 @@ use super::{Answer, Reply, Server};
 use crate::{
     index::Index,
     names::{PATH_MAX, ProcLinks},
+    sys::by_proc,
     tasks::{Caller, read_bytes, read_string},
 };
 use rustix::{
@@ -332,8 +333,10 @@ impl Server {
     /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
     fn open_kernels(&mut self, caller: Caller, path: &[u8], resolved: &Resolved, flags: OFlags, cloexec: bool) -> Reply {
         // Landlock lets the kernel open nothing to write there; this process would open what is another's.
-        let is_for_kernel = !self.contain || !writes(flags) && !resolved.is_magic;
-        if is_for_kernel && path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
+        let is_for_kernel = (!self.contain || !writes(flags) && !resolved.is_magic)
+            && path.starts_with(b"/proc/")
+            && !path.windows(2).any(|two| two == b"..");
+        if is_for_kernel && !(writes(flags) && resolved.is_magic) {
             return Ok(Answer::Continue);
         }
         if self.contain && !self.is_of_command(caller, &resolved.path) {
@@ -348,11 +351,20 @@ impl Server {
         let up = self.view.elevate();
         let held = openat(CWD, real, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         drop(up);
-        if self.contain && writes(flags) && self.is_hosts_file(&held)? {
+        let stat = fstat(&held)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if writes(flags)
+            && (self.contain || is_file)
+            && self.is_hosts_file(&held)?
+            && !(is_file && self.is_given(caller, &resolved.path, &stat))
+        {
             return Err(Errno::ACCESS);
         }
+        if is_for_kernel {
+            return Ok(Answer::Continue);
+        }
         let open = move || openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
-        if flags.contains(OFlags::NONBLOCK) { open() } else { Ok(Answer::Later(Box::new(open))) }
+        if is_file || flags.contains(OFlags::NONBLOCK) { open() } else { Ok(Answer::Later(Box::new(open))) }
     }
 
     /// Whether a file is the host's, deleted or not: others may have it open or mapped still.
@@ -437,11 +449,6 @@ impl Links for Magic<'_> {
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
         target
     }
-}
-
-/// How this process calls what it has open.
-pub(super) fn by_proc(fd: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 fn writes(flags: OFlags) -> bool {

@@ -1,8 +1,8 @@
 //! Names of local sockets.
 
-use super::{Answer, Reply, Server, open::by_proc};
+use super::{Answer, Reply, Server};
 use crate::{
-    sys,
+    sys::{self, by_proc},
     tasks::{Caller, read_bytes},
 };
 use rustix::{
