@@ -291,3 +291,60 @@ fn given_descriptors_are_opened_again() {
         assert_eq!(fs::read_to_string(work.join("file")).expect("read"), "as it was\n");
     }
 }
+
+const LOST_NAMES: &str = r#"
+import os
+def read(fd): return open("/dev/fd/%d" % fd).read() + open("/proc/self/fd/%d" % fd).read()
+def look(name): stat = os.stat(name); return oct(stat.st_mode), stat.st_mtime, stat.st_size
+removed, moved, replaced, kept = [os.open(name, os.O_RDONLY) for name in ("removed", "moved", "replaced", "kept")]
+os.unlink("removed"); os.rename("moved", "there"); os.rename("new", "replaced")
+print([read(fd) for fd in (removed, moved, replaced, kept)])
+print([os.stat("/proc/self/fd/%d" % fd).st_ino == os.fstat(fd).st_ino for fd in (removed, moved, replaced, kept)])
+os.fchmod(moved, 0o600); os.utime(moved, (1, 1)); os.fchmod(replaced, 0o600); os.fchmod(removed, 0o600); print(look("there"), look("replaced")[0])
+for fd in moved, kept: os.chmod("/dev/fd/%d" % fd, 0o640)
+print(look("kept")[0], os.readlink("/proc/self/fd/%d" % kept) == os.path.abspath("kept"))
+print(os.stat("/proc/self/ns/net").st_ino == int(os.readlink("/proc/self/ns/net")[5:-1]))
+os.close(os.open("/proc/self/ns/net", os.O_RDONLY))
+pid = os.fork()
+if pid == 0: os.execv("./own", ["./own"])
+print(os.waitpid(pid, 0)[1])
+"#;
+
+const OWN: &str = r#"
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return 7;
+    unlink(argv[0]);
+    execl("/proc/self/exe", argv[0], "again", (char *)0);
+    return 1;
+}
+"#;
+
+#[test]
+fn links_of_proc_lead_to_what_is_open() {
+    let fill = |dir: &Path| {
+        for name in ["removed", "moved", "replaced", "kept", "new"] {
+            fs::write(dir.join(name), format!("{name}.")).expect("write");
+        }
+        build_c(OWN, &dir.join("own"), &[]);
+    };
+    let said = same(fill, &["/usr/bin/python3", "-c", LOST_NAMES]);
+    assert!(said.starts_with("['removed.removed.', 'moved.moved.', 'replaced.replaced.', 'kept.kept.']\n"), "{said}");
+    assert!(said.ends_with("\n1792\n"), "{said}");
+}
+
+/// What is open to read, and has lost its name, gives nothing that writes.
+#[test]
+fn a_file_without_its_name_is_not_written() {
+    let dir = scratch_in_target();
+    let work = dir.path().join("work");
+    fs::create_dir(&work).expect("mkdir");
+    fs::write(work.join("file"), "as it was").expect("write");
+    let script = "exec 3<file; mv file other; (echo changed >/dev/fd/3) 2>/dev/null; (echo changed >/proc/self/fd/3) 2>/dev/null; cat other";
+    for way in [&["--net-only"][..], &[]] {
+        let ran = Running::start(command(&work, Some(way), &["sh", "-c", script])).finish();
+        assert_eq!((ran.code(), ran.stdout.as_str()), (0, "as it was"), "{way:?}: {ran:?}");
+        assert_eq!(fs::read_to_string(work.join("file")).expect("read"), "as it was");
+    }
+}

@@ -45,6 +45,7 @@ impl Links for ProcLinks<'_> {
                 self.server.tasks.get(process).map(|process| Target::Path(process.cwd.absolute()))
             }
             [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
+            [b"proc", process, .., b"ns", _] if number(process).is_some() => Some(Target::Object),
             [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
                 number(process)?;
                 let _up = self.server.view.elevate();
@@ -56,6 +57,21 @@ impl Links for ProcLinks<'_> {
                 })
             }
             _ => None,
+        }
+    }
+}
+
+impl ProcLinks<'_> {
+    /// What a program reads of a link.
+    pub(crate) fn text(&self, path: &TreePath) -> Option<Vec<u8>> {
+        let target = self.target(path)?;
+        let _up = self.server.view.elevate();
+        match target {
+            Target::Path(text) => Some(text),
+            Target::Object => match self.server.object_at(path) {
+                Ok(Object::Named(name, _)) => Some(name.absolute()),
+                _ => None,
+            },
         }
     }
 }
@@ -107,20 +123,23 @@ impl Server {
         Ok(self.name_of(text.to_bytes(), || statat(CWD, link.absolute(), AtFlags::empty())))
     }
 
-    /// Whether what a link of /proc leads to is opened by its name: a file of the host's that the command was given to write to is not, since
-    /// that name leads to a copy in the layer.
+    /// Whether what a link of /proc leads to is opened by its name. That may be another file's by now; and of a file of the host's that the command
+    /// was given to write to, the name leads to a copy in the layer.
     fn leads_by_name(&self, caller: Caller, link: &TreePath, name: &TreePath, is_top: bool) -> bool {
         let Ok(stat) = statat(CWD, link.absolute(), AtFlags::empty()) else { return true };
-        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        is_top || !is_file || self.view.is_through(name) || !self.is_given(caller, link, &stat)
+        let is_given = || FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && self.is_given(caller, link, &stat);
+        FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+            || self.view.is_through(name)
+            || self.found_still(stat, name).is_some() && (is_top || !is_given())
     }
 
-    /// What has the name of an object that a link of /proc led to, if that is its name still.
+    /// What has a name in the tree of the object that a link of /proc led to.
     pub(crate) fn named_by(&self, resolved: &Resolved) -> Option<Found> {
         let _up = self.view.elevate();
         let link = resolved.is_magic.then_some(&resolved.path)?;
         let Object::Named(name, _) = self.object_at(link).ok()? else { return None };
-        self.found_still(statat(CWD, link.absolute(), AtFlags::empty()).ok()?, &name)
+        let open = statat(CWD, link.absolute(), AtFlags::empty()).ok()?;
+        self.found_still(open, &name).or_else(|| self.found_elsewhere(open))
     }
 
     /// Whether a link of /proc is of a descriptor that writes to that file of the host's. No open in the net gives such a one: it was inherited.

@@ -32,7 +32,7 @@ impl Server {
         }
     }
 
-    /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has lost its name there,
+    /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has no name there any more,
     /// nobody sees the change any more but by descriptors, and it is not made. One that only stands for a name (O_PATH) does for calls that
     /// take a name.
     fn change_fd(&mut self, caller: Caller, fd: i32, is_name: bool, attribute: &Attribute<'_>) -> Reply {
@@ -45,7 +45,8 @@ impl Server {
         if !is_name && self.is_path_only(caller, fd)? {
             return Err(Errno::BADF);
         }
-        match self.is_still(caller, fd, &path)? {
+        let open = self.stat_here(caller, fd)?;
+        match self.found_still(open, &path).or_else(|| self.found_elsewhere(open)) {
             Some(found) => self.change(&found, attribute),
             None => Ok(Answer::Value(0)),
         }

@@ -10,7 +10,7 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Stat, accessat, statat},
     io::Errno,
 };
-use slipway_layer::{Found, Links, Place, Target, TreePath};
+use slipway_layer::{Found, Place, TreePath};
 use std::ffi::CString;
 
 /// What a path or a descriptor leads to.
@@ -60,25 +60,43 @@ impl Server {
         if let Object::Named(path, is_top) = object
             && !is_top
             && self.view.is_touched(&path)
-            && let Some(found) = self.is_still(caller, fd, &path)?
+            && let Some(found) = self.found_still(self.stat_here(caller, fd)?, &path)
         {
             return Ok(Seen::Name(found));
         }
         Ok(Seen::Open(open))
     }
 
-    /// What is at a name, if that is what a descriptor is open on.
+    /// What the kernel says of a descriptor.
     ///
     /// # Errors
     /// EBADF.
-    pub(super) fn is_still(&self, caller: Caller, fd: i32, path: &TreePath) -> Result<Option<Found>, Errno> {
+    pub(super) fn stat_here(&self, caller: Caller, fd: i32) -> Result<Stat, Errno> {
         let _up = self.view.elevate();
-        let stat = statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
-        Ok(self.found_still(stat, path))
+        statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)
+    }
+
+    /// The copy that the topmost layer has of a file which has lost its name, under another one.
+    pub(crate) fn found_elsewhere(&self, mut open: Stat) -> Option<Found> {
+        let _up = self.view.elevate();
+        self.view.as_original(&mut open);
+        let (top, place) = (self.view.top()?, Place::Layer(self.files.len() - 1));
+        let (copy, _) = top.copies().find(|(_, of)| *of == Some((open.st_dev, open.st_ino)))?;
+        let mut name = None;
+        top.each(&TreePath::root(), &mut |path, _| {
+            let is_it = || {
+                statat(self.view.root(place), path.relative(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_ino == copy)
+            };
+            if name.is_none() && is_it() {
+                name = Some(path.clone());
+            }
+        });
+        self.found_still(open, &name?)
     }
 
     /// What is at a name, if that is the file which shows this.
     pub(crate) fn found_still(&self, mut open: Stat, path: &TreePath) -> Option<Found> {
+        let _up = self.view.elevate();
         self.view.as_original(&mut open);
         let found = self.view.find(path).ok()?;
         let shown = self.view.shown(&found);
@@ -193,11 +211,8 @@ impl Server {
         if found.kind() != FileType::Symlink {
             return Err(Errno::INVAL);
         }
-        let special = if found.place == Place::Host { self.links(caller).target(&found.path) } else { None };
-        let target = match special {
-            Some(Target::Path(target)) => target,
-            _ => self.view.read_link(&found)?,
-        };
+        let special = if found.place == Place::Host { self.links(caller).text(&found.path) } else { None };
+        let target = special.map_or_else(|| self.view.read_link(&found), Ok)?;
         self.record.opened(&found.path, FileType::Symlink);
         let count = target.len().min(size as usize);
         write_memory(caller.tid, buffer, &target[..count])?;
