@@ -24,6 +24,7 @@ mod rename;
 mod store;
 mod tree;
 mod view;
+mod within;
 
 pub use change::Attribute;
 pub use changes::{Changes, Said};
@@ -34,3 +35,4 @@ pub use log::{Stamp, escaped, unescaped};
 pub use path::TreePath;
 pub use store::{About, Error, Layer, Store};
 pub use view::{Elevated, Found, Identity, Links, Place, PlainLinks, Resolved, Rules, Target, View};
+pub use within::{Bounds, Scope};

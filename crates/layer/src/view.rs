@@ -117,7 +117,7 @@ const PATH_MAX: usize = 4096;
 /// A name is no longer.
 const NAME_MAX: usize = 255;
 /// A path has no more links in it.
-const LINKS_MAX: usize = 40;
+pub(crate) const LINKS_MAX: usize = 40;
 
 /// The host's tree and layers over it.
 #[derive(Debug)]
@@ -424,52 +424,6 @@ impl View {
         Ok(Resolved { path: at, found: Some(found), must_be_dir, is_magic: false })
     }
 
-    /// Follows a path that must not lead out of a directory, or that has it as its root: the name that it leads to.
-    ///
-    /// # Errors
-    /// EXDEV where it leads out; ELOOP if there are links in it and may not be; those of [`View::resolve`].
-    pub fn resolve_within(&self, root: &TreePath, path: &[u8], no_links: bool, is_root: bool) -> Result<TreePath, Errno> {
-        let mut at = root.clone();
-        let mut rest: Vec<Cow<'_, [u8]>> = Vec::new();
-        push(&mut rest, path, &mut false, Cow::Borrowed);
-        let mut followed = 0;
-        while let Some(name) = rest.pop() {
-            if *name == *b"." {
-                continue;
-            }
-            if *name == *b".." {
-                match (at == *root, is_root) {
-                    (true, false) if !root.is_root() || !no_links => return Err(Errno::XDEV),
-                    (true, _) => {}
-                    (false, _) => at = at.parent(),
-                }
-                continue;
-            }
-            let next = at.join(&name);
-            let found = match self.find(&next) {
-                Err(Errno::NOENT) if rest.is_empty() => return Ok(next),
-                found => found?,
-            };
-            if found.kind() != FileType::Symlink {
-                at = next;
-                continue;
-            }
-            followed += 1;
-            if no_links || followed > LINKS_MAX {
-                return Err(Errno::LOOP);
-            }
-            let target = self.read_link(&found)?;
-            if target.first() == Some(&b'/') {
-                if !is_root {
-                    return Err(Errno::XDEV);
-                }
-                at = root.clone();
-            }
-            push(&mut rest, &target, &mut false, owned);
-        }
-        Ok(at)
-    }
-
     /// Whether no layer hides or replaces what the host has at a name, nor its attributes: those are the host's if it has a directory there.
     pub(crate) fn is_hosts(&self, path: &TreePath) -> bool {
         let sources = self.sources(path);
@@ -562,13 +516,18 @@ fn as_original_in(layer: &Layer, stat: &mut Stat) {
 
 /// Puts the components of a path before those that are left; says whether it can only mean a directory. A `.` is one at the end: what is before
 /// it must be there. `as_left` makes of a component what is kept of it.
-fn push<'a, 'p>(rest: &mut Vec<Cow<'a, [u8]>>, path: &'p [u8], must_be_dir: &mut bool, as_left: fn(&'p [u8]) -> Cow<'a, [u8]>) {
+pub(crate) fn push<'a, 'p>(
+    rest: &mut Vec<Cow<'a, [u8]>>,
+    path: &'p [u8],
+    must_be_dir: &mut bool,
+    as_left: fn(&'p [u8]) -> Cow<'a, [u8]>,
+) {
     let components = path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty()).enumerate();
     rest.extend(components.filter(|(at, component)| *at == 0 || *component != b".").map(|(_, component)| as_left(component)));
     *must_be_dir |= matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
 }
 
 /// A component of a link, which is not there for as long as the path.
-fn owned<'a>(component: &[u8]) -> Cow<'a, [u8]> {
+pub(crate) fn owned<'a>(component: &[u8]) -> Cow<'a, [u8]> {
     Cow::Owned(component.to_vec())
 }

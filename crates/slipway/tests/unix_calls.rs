@@ -175,6 +175,48 @@ fn magic_links_are_not_followed_where_openat2_forbids_it() {
     assert_eq!(said.matches("Too many levels").count(), 8, "{said}");
 }
 
+const WITHIN: &str = r#"
+import ctypes, errno, os
+c = ctypes.CDLL(None, use_errno=True)
+class How(ctypes.Structure): _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+def openat2(dir, path, flags, mode, resolve):
+    fd = c.syscall(437, dir, path.encode(), ctypes.byref(How(flags, mode, resolve)), 24)
+    return fd if fd >= 0 else -ctypes.get_errno()
+def say(*what, fd):
+    print(*what, os.readlink("/proc/self/fd/%d" % fd).rsplit("/", 1)[1] if fd >= 0 else errno.errorcode[-fd])
+here, sub, proc, file = os.open(".", os.O_RDONLY), os.open("sub", os.O_RDONLY), os.open("/proc", os.O_RDONLY), os.open("file", os.O_RDONLY)
+NOFOLLOW, CREATE, EXCL, WRITE, DIR, PATH = os.O_NOFOLLOW, os.O_CREAT, os.O_EXCL, os.O_WRONLY, os.O_DIRECTORY, os.O_PATH
+for resolve in 0, 4, 8, 16:
+    for path, flags in [("link", 0), ("link", NOFOLLOW), ("dangling", CREATE|EXCL|WRITE), ("dangling", CREATE|WRITE|NOFOLLOW), ("dangling", 0),
+            ("file/", 0), ("file/..", 0), ("file/.", 0), ("sub/..", DIR), ("sub/../file", 0), ("sub/", DIR), ("sub/", CREATE|WRITE), ("new/", CREATE|WRITE),
+            ("absolute", 0), ("../work/file", 0), ("", 0), ("link/", 0), ("dir/inner", 0), ("dir", DIR|NOFOLLOW), ("dir/", DIR|NOFOLLOW),
+            ("none/x", 0), ("/etc/passwd", 0), ("made%d" % resolve, CREATE|WRITE), ("loop", 0), ("loop", NOFOLLOW)]:
+        say(resolve, path, oct(flags), fd=openat2(here, path, flags, 0o600 if flags & CREATE else 0, resolve))
+    say(resolve, "above", fd=openat2(sub, "../file", 0, 0, resolve)); say(resolve, "in a file", fd=openat2(file, "x", 0, 0, resolve))
+    fd = openat2(proc, "self/stat", 0, 0, resolve)
+    print("proc", resolve, os.read(fd, 100).split()[0] == str(os.getpid()).encode() if fd >= 0 else errno.errorcode[-fd])
+    say("magic", resolve, fd=openat2(proc, "self/fd/%d" % file, 0, 0, resolve))
+    say("dangling", resolve, fd=openat2(here, "dangling", CREATE|WRITE, 0o600, resolve)); print(sorted(os.listdir(".")))
+    if os.path.exists("target"): os.unlink("target")
+for flags, mode, resolve in [(1 << 40, 0, 0), (1 << 30, 0, 0), (0, 0o600, 0), (0, 0, 24), (CREATE|WRITE, 0o10600, 0), (PATH|WRITE, 0, 0),
+        (os.O_TMPFILE, 0o600, 0), (PATH|DIR, 0, 8), (os.O_TMPFILE & ~DIR | os.O_RDWR, 0o600, 0), (0, 0, 1 << 33)]:
+    print(hex(flags), oct(mode), resolve, openat2(here, ".", flags, mode, resolve) >= 0 or errno.errorcode[ctypes.get_errno()])
+"#;
+
+#[test]
+fn paths_of_openat2_lead_where_they_may() {
+    let fill = |dir: &Path| {
+        fs::create_dir(dir.join("sub")).expect("mkdir");
+        for name in ["file", "sub/inner"] {
+            fs::write(dir.join(name), name).expect("write");
+        }
+        let links = [("file", "link"), ("target", "dangling"), ("/file", "absolute"), ("sub", "dir"), ("loop", "loop")];
+        links.iter().for_each(|(to, name)| std::os::unix::fs::symlink(to, dir.join(name)).expect("link"));
+    };
+    let said = same(fill, &["/usr/bin/python3", "-c", WITHIN]);
+    assert_eq!(said.matches("EINVAL").count(), 9, "{said}");
+}
+
 const MANY: &str = r#"
 import os
 said, say = os.pipe(); end, ends = os.pipe(); seen = set()

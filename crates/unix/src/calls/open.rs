@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 use slipway_emulator::layout;
-use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
+use slipway_layer::{Bounds, Found, Layer, Links, Place, Resolved, Scope, Target, TreePath};
 use std::cell::Cell;
 
 /// So many are known by their pages.
@@ -77,15 +77,13 @@ impl Server {
         if bytes[24..].iter().any(|byte| *byte != 0) {
             return Err(Errno::TOOBIG);
         }
-        if resolve & !RESOLVE_KNOWN != 0 || mode & !0o7777 != 0 {
-            return Err(Errno::INVAL);
-        }
+        check_how(flags, mode, resolve)?;
         if resolve & RESOLVE_CACHED != 0 {
             return Err(Errno::AGAIN);
         }
         let mut path = read_string(caller.tid, path, PATH_MAX)?;
         if resolve & (BENEATH | IN_ROOT | NO_SYMLINKS) != 0 {
-            self.check_path(caller, dir, &mut path, resolve)?;
+            self.check_path(caller, dir, &mut path, resolve, flags)?;
         }
         if resolve & NO_MAGIC_LINKS != 0 && self.has_magic(caller, dir, &path, flags & libc::O_NOFOLLOW as u64 == 0)? {
             return Err(Errno::LOOP);
@@ -103,17 +101,27 @@ impl Server {
     }
 
     /// What openat2 may be told of the way: component by component.
-    fn check_path(&mut self, caller: Caller, dir: i32, path: &mut Vec<u8>, resolve: u64) -> Result<(), Errno> {
-        if path.first() == Some(&b'/') && resolve & BENEATH != 0 {
+    fn check_path(&mut self, caller: Caller, dir: i32, path: &mut Vec<u8>, resolve: u64, flags: u64) -> Result<(), Errno> {
+        let scope = match resolve & (BENEATH | IN_ROOT) {
+            0 => Scope::All,
+            BENEATH => Scope::Beneath,
+            _ => Scope::Root,
+        };
+        let is_absolute = path.first() == Some(&b'/');
+        if path.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        if is_absolute && scope == Scope::Beneath {
             return Err(Errno::XDEV);
         }
-        let root = if resolve & (BENEATH | IN_ROOT) != 0 || path.first() != Some(&b'/') {
-            self.base(caller, dir)?
-        } else {
-            TreePath::root()
-        };
-        let resolved = self.view.resolve_within(&root, path, resolve & NO_SYMLINKS != 0, resolve & IN_ROOT != 0)?;
-        *path = resolved.absolute();
+        let start = if is_absolute && scope == Scope::All { TreePath::root() } else { self.base(caller, dir)? };
+        if self.view.find(&start)?.kind() != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
+        let flags = OFlags::from_bits_retain(flags as u32);
+        let follow = !flags.contains(OFlags::NOFOLLOW) && !flags.contains(OFlags::CREATE | OFlags::EXCL);
+        let bounds = Bounds { scope, no_links: resolve & NO_SYMLINKS != 0, follow };
+        *path = self.view.resolve_within(&start, path, bounds, &self.links(caller))?;
         Ok(())
     }
 
@@ -449,6 +457,38 @@ impl Links for Magic<'_> {
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
         target
     }
+}
+
+/// Refuses what openat2 refuses, unlike open.
+fn check_how(flags: u64, mode: u64, resolve: u64) -> Result<(), Errno> {
+    /// O_LARGEFILE, which libc has as 0 on 64-bit machines.
+    const LARGE: i32 = if cfg!(target_arch = "aarch64") { 0o400_000 } else { 0o100_000 };
+    /// Without O_DIRECTORY.
+    const UNNAMED: i32 = libc::O_TMPFILE & !libc::O_DIRECTORY;
+    const OF_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    const KNOWN: i32 = OF_PATH
+        | libc::O_ACCMODE
+        | libc::O_CREAT
+        | libc::O_EXCL
+        | libc::O_NOCTTY
+        | libc::O_TRUNC
+        | libc::O_APPEND
+        | libc::O_NONBLOCK
+        | libc::O_SYNC
+        | libc::O_ASYNC
+        | libc::O_DIRECT
+        | libc::O_NOATIME
+        | LARGE
+        | UNNAMED;
+    let has = |flag: i32| flags & flag as u64 != 0;
+    let modes = if has(libc::O_CREAT | UNNAMED) { 0o7777 } else { 0 };
+    let is_wrong = flags & !(KNOWN as u64) != 0
+        || mode & !modes != 0
+        || resolve & !RESOLVE_KNOWN != 0
+        || resolve & (BENEATH | IN_ROOT) == BENEATH | IN_ROOT
+        || has(libc::O_PATH) && flags & !(OF_PATH as u64) != 0
+        || has(UNNAMED) && !(has(libc::O_DIRECTORY) && has(libc::O_WRONLY | libc::O_RDWR));
+    if is_wrong { Err(Errno::INVAL) } else { Ok(()) }
 }
 
 fn writes(flags: OFlags) -> bool {
