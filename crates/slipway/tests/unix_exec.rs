@@ -157,3 +157,43 @@ fn a_loader_opens_files_by_the_emulation_library() {
     assert_eq!(sh(&dir, &["--net-only"], own), "0\n");
     assert_ne!(sh(&dir, &[], own), "0\n");
 }
+
+/// Executes what PROG says, whose path lies in the environment, many times, and says how often the program did not find PROG as WANT says.
+const FROM_ENVIRONMENT: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+int main(int count, char **args) {
+    if (count > 1)
+        return strcmp(args[1], "child") || strcmp(getenv("PROG"), getenv("WANT"));
+    int wrong = 0;
+    for (int n = 0; n < 60; n++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            char *prog = getenv("PROG"), *args[] = {n & 1 ? "x" : prog, "child", 0};
+            execve(prog, args, environ);
+            _exit(9);
+        }
+        waitpid(child, &status, 0);
+        wrong += status != 0;
+    }
+    return wrong;
+}
+"#;
+
+#[test]
+fn the_environment_stays_where_the_path_lies_in_it() {
+    let dir = scratch_in_target();
+    build_c(FROM_ENVIRONMENT, &dir.path().join("runs"), &[]);
+    build_c(FROM_ENVIRONMENT, &dir.path().join("static"), &["-static"]);
+    let script = "mkdir made; cp runs made/program; printf '#!/bin/sh\\n[ \"$PROG\" = \"$WANT\" ] && [ \"$1\" = child ]\\n' >made/script; \
+                  chmod +x made/script; for runs in ./runs ./static; do for name in program script; do \
+                  PROG=$PWD/made/$name WANT=$PWD/made/$name $runs || echo $runs $name $?; done; done";
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(sh(&dir, options, script), "", "{options:?}");
+    }
+}

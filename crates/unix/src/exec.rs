@@ -46,13 +46,17 @@ const DEPTH: usize = 4;
 const BLIND: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Strings by their numbers.
+type Shared = HashMap<u64, Vec<u8>>;
+
 /// What the stub will be told to run.
 struct Run {
     program: Vec<u8>,
     /// In place of the first argument: a script's interpreter, its argument, and the script.
     first: Option<Vec<Vec<u8>>>,
-    /// Arguments that the replaced path shares memory with, by number.
-    shared: HashMap<u64, Vec<u8>>,
+    /// Arguments that the replaced path shares memory with, by number; and what of the environment does.
+    shared: Shared,
+    environment: Shared,
 }
 
 /// The kernel's working directory, and scripts that are about to run.
@@ -164,7 +168,7 @@ fn parse_script(head: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
 }
 
 impl Server {
-    pub(crate) fn exec(&mut self, caller: Caller, dir: i32, address: u64, argv: u64, flags: i32) -> Reply {
+    pub(crate) fn exec(&mut self, caller: Caller, dir: i32, address: u64, (argv, envp): (u64, u64), flags: i32) -> Reply {
         // The new program knows of no children, and may end without a call of the server.
         if self.index.is_some() {
             self.tasks.ends(caller.pid);
@@ -211,18 +215,19 @@ impl Server {
         if is_for_kernel && let Some(answer) = self.exec_by_link(caller, &path, &real_name(self, &found))? {
             return Ok(answer);
         }
-        let shared = shared_arguments(caller, address, path.len(), argv)?;
+        let shared = shared_strings(caller, address, path.len(), argv)?;
+        let environment = shared_strings(caller, address, path.len(), envp)?;
         let returns = !is_of_library(caller) && self.tasks.shares_memory(caller.pid);
         let run = match script {
-            None if shared.is_empty() && !returns => {
+            None if shared.is_empty() && environment.is_empty() && !returns => {
                 let real = real_name(self, &found);
                 return self.exec_as(caller, address, &path, &real, None);
             }
-            None => Run { program: path.clone(), first: None, shared },
+            None => Run { program: path.clone(), first: None, shared, environment },
             Some((interpreter, argument)) => {
                 // The interpreter opens it by the name that it is told.
                 let first = [Some(interpreter.clone()), argument, Some(path.clone())].into_iter().flatten().collect();
-                Run { program: interpreter, first: Some(first), shared }
+                Run { program: interpreter, first: Some(first), shared, environment }
             }
         };
         self.execs.runs.insert(caller.pid, run);
@@ -357,6 +362,7 @@ impl Server {
             });
         }
         arguments.push(0);
+        let environment: Vec<(u64, u64)> = run.environment.iter().map(|(at, text)| (*at, put(text))).collect();
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let offset = bytes.len() as i64;
         arguments.iter().for_each(|pointer| bytes.extend_from_slice(&pointer.to_ne_bytes()));
@@ -364,6 +370,10 @@ impl Server {
             return Err(Errno::TOOBIG);
         }
         write_memory(caller.tid, buffer, &bytes)?;
+        // The stub's own environment comes after its arguments.
+        for (at, pointer) in environment {
+            write_memory(caller.tid, stack + 8 * (count + 2 + at), &pointer.to_ne_bytes())?;
+        }
         Ok(Answer::Value(offset))
     }
 }
@@ -373,8 +383,8 @@ fn is_of_library(caller: Caller) -> bool {
     (at::BASE..at::BASE + at::TEXT_SIZE).contains(&caller.at)
 }
 
-/// The arguments that lie where the path does: a shell's first argument is often the path itself.
-fn shared_arguments(caller: Caller, address: u64, len: usize, argv: u64) -> Result<HashMap<u64, Vec<u8>>, Errno> {
+/// The arguments, or strings of the environment, that lie where the path does: a shell's first argument is often the path itself.
+fn shared_strings(caller: Caller, address: u64, len: usize, argv: u64) -> Result<Shared, Errno> {
     let mut shared = HashMap::new();
     if argv == 0 {
         return Ok(shared);

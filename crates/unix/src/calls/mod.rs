@@ -168,8 +168,8 @@ impl Server {
             libc::SYS_fchownat => self.chown(caller, int(a[0]), a[1], a[2] as u32, a[3] as u32, int(a[4])),
             libc::SYS_utimensat => self.utimens(caller, int(a[0]), a[1], a[2], int(a[3])),
             libc::SYS_truncate => self.truncate(caller, a[0], a[1]),
-            libc::SYS_execve => self.exec(caller, libc::AT_FDCWD, a[0], a[1], 0),
-            libc::SYS_execveat => self.exec(caller, int(a[0]), a[1], a[2], int(a[4])),
+            libc::SYS_execve => self.exec(caller, libc::AT_FDCWD, a[0], (a[1], a[2]), 0),
+            libc::SYS_execveat => self.exec(caller, int(a[0]), a[1], (a[2], a[3]), int(a[4])),
             libc::SYS_umask => {
                 self.tasks.set_umask(caller.pid, a[0] as u32);
                 Ok(Answer::Continue)
