@@ -16,6 +16,12 @@ fn task_ports() {
 }
 
 #[test]
+fn served() {
+    let program = support::compile("served", &["served.c", "check.c"], &[]);
+    support::run(&mut Command::new(program));
+}
+
+#[test]
 fn exceptions() {
     let directory = stubs("exc").display().to_string();
     let server = format!("{directory}/excServer.c");

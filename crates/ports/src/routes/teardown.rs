@@ -33,7 +33,7 @@ impl Routes {
         let open = line.credit.unaccepted(slot, &count) as usize;
         let awaited = self.lines.get_mut(number).map(|line| line.take_awaited(slot));
         awaited.into_iter().flatten().for_each(|it| self.state.accepted(it.request));
-        let back = self.take_back(number, slot, port, open);
+        let back = self.take_back(number, slot, port, open, true);
         if let Some(line) = self.lines.get_mut(number) {
             line.credit.see(slot);
             // The owner waits for this if it found there what it did not accept.
@@ -144,14 +144,25 @@ impl Routes {
         self.take_unread(number, None);
         let Some(line) = self.lines.get(number) else { return };
         let slots = line.outs.len() as u32;
+        // It has yet to hear of this, and then takes what lies in the ring.
+        let peer_lives = !line.refused && !objects::hung_up(&line.bell);
         let mut lost = Vec::new();
         for slot in 0..slots {
             let Some((port, count)) = self.close_out(number, slot, false) else { continue };
             let Some(line) = self.lines.get_mut(number) else { return };
             // Without a closed gate, what left the ring was accepted, and the rest is taken back.
-            let closed = line.credit.closed(slot);
-            let open = if closed.is_some() { line.credit.unaccepted(slot, &count) as usize } else { usize::MAX };
-            let back = self.take_back(number, slot, port, open);
+            let (open, written) = match line.credit.closed(slot) {
+                Some(_) => (line.credit.unaccepted(slot, &count) as usize, true),
+                None => (usize::MAX, !peer_lives),
+            };
+            let back = self.take_back(number, slot, port, open, written);
+            if peer_lives
+                && open != usize::MAX
+                && let Some(line) = self.lines.get(number)
+            {
+                // Else its owner would send it on.
+                line.credit.see(slot);
+            }
             lost.push((port, slot, back));
         }
         let Some(line) = self.lines.remove(number) else { return };
@@ -196,11 +207,11 @@ impl Routes {
         }
     }
 
-    /// Reads back the last `open` messages to a slot, which its owner did not accept.
-    fn take_back(&mut self, number: LineId, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
+    /// Reads back the last `open` messages to a slot, which its owner did not accept: those that wait for room, and those that were `written`.
+    fn take_back(&mut self, number: LineId, slot: u32, port: PortId, open: usize, written: bool) -> Vec<Box<Message>> {
         let Some(line) = self.lines.get_mut(number) else { return Vec::new() };
-        let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
-        let mut records = line.read_back(slot, consumed);
+        let unread = if written { line.segment.tx.unread(&mut line.tx).unwrap_or(0) } else { 0 };
+        let mut records = line.read_back(slot, line.tx.tail - unread);
         records.drain(..records.len().saturating_sub(open));
         records.into_iter().filter_map(|(bytes, fds)| self.reclaim(number, port, &bytes, fds)).collect()
     }

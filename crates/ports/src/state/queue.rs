@@ -76,12 +76,13 @@ impl State {
     /// Takes the first message from the queue of a port that is here.
     pub fn dequeue(&mut self, id: PortId) -> Option<Box<Message>> {
         let local = self.port_mut(id).local_mut()?;
-        let message = local.queue.pop_front()?;
+        let mut message = local.queue.pop_front()?;
         if (local.queue.len() as u32) < local.qlimit {
             self.effect(Effect::NotFull(id));
         }
         self.queue_changed(id);
-        if let Some(origin) = message.origin {
+        // Told once: it may yet be destroyed.
+        if let Some(origin) = message.origin.take() {
             self.effect(Effect::Taken(origin));
         }
         Some(message)

@@ -79,3 +79,29 @@ fn a_line_ends_whose_reader_stops_within_a_record() {
         line.is_closed()
     });
 }
+
+/// What lies in its ring is the living peer's to read: nothing comes twice.
+#[test]
+fn an_end_that_breaks_a_line_sends_nothing_again() {
+    let door = Port::new();
+    let (mut line, name, _) = line_to(&door, receive_right());
+    assert_eq!(send(&Msg::new(58, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    line.write(&Record { kind: 0xff, ..Record::default() }, &[], &[]);
+    tools::until("the line ends", || line.is_closed());
+    assert_eq!(next(&mut line, kind::MESSAGE).0.id, 58);
+    assert_eq!(send(&Msg::new(59, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    assert_eq!(next(&mut Line::take(&door.r), kind::MESSAGE).0.id, 59);
+}
+
+/// A living peer at whose closed slot something lies is told that it was taken back, as with a line that goes on.
+#[test]
+fn an_end_that_breaks_a_line_takes_back_what_was_sent_to_a_closed_slot() {
+    let door = Port::new();
+    let (mut line, name, _) = line_to(&door, receive_right());
+    assert_eq!(send(&Msg::new(60, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    line.write_quietly(&Record { kind: 0xff, ..Record::default() }, &[], &[]);
+    close(&line, 0);
+    tools::until("the line ends", || line.is_closed());
+    assert!(line.credit.is_seen(0));
+    assert_eq!(next(&mut Line::take(&door.r), kind::MESSAGE).0.id, 60);
+}

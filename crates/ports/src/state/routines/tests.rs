@@ -9,7 +9,7 @@ use crate::{
     abi::{Code, kind, notify, right, types},
     state::{
         Effect, Right, SpaceId, State,
-        message::{Item, Message},
+        message::{Item, Message, Origin},
     },
 };
 
@@ -142,6 +142,21 @@ fn what_is_gone_leaves_nothing() {
     w.settle();
     assert!(w.state.ports.is_empty(), "{:?}", w.state.ports);
     assert!(w.state.sets.is_empty());
+}
+
+#[test]
+fn a_message_is_taken_once() {
+    let mut w = World::new();
+    let name = w.port(w.a);
+    let other = w.give(w.a, name, types::MAKE_SEND, w.b);
+    w.send(w.b, other, types::COPY_SEND, 1, Vec::new());
+    let port = w.state.space(w.a).get(name).and_then(|entry| entry.port()).expect("a port");
+    let queue = &mut w.state.port_mut(port).local_mut().expect("it is here").queue;
+    queue[0].origin = Some(Origin::Notify(0));
+    let message = w.state.dequeue(port).expect("a message");
+    w.state.destroy_message(message);
+    let taken = w.settle().into_iter().filter(|effect| matches!(effect, Effect::Taken(_)));
+    assert_eq!(taken.count(), 1);
 }
 
 #[test]

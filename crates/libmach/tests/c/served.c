@@ -1,0 +1,69 @@
+/* Ports that the library serves, as another process finds them. */
+#include "ports.h"
+
+#include <mach/mach.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The child's messages, and what it is told. */
+enum { HOST = 40, PORT = 41, CALL = 50, GO_ON = 51, ANSWER = 150, REQUEST = 500 };
+
+/* Sends a header that asks for an answer to `reply`. */
+static void ask(mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
+    mach_msg_header_t header;
+    fill(&header, to, id, sizeof header);
+    header.msgh_bits = MACH_MSGH_BITS(COPY, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+    header.msgh_local_port = reply;
+    CHECK_CODE(mach_msg_send(&header), S);
+}
+
+/* Answers a call when it is told to. */
+static void child(mach_port_t parent) {
+    port_message call;
+    mach_msg_header_t answer;
+    const mach_port_t port = make_port();
+    send(parent, HOST, mach_host_self());
+    send(parent, PORT, port);
+    MUST(mach_msg(&call.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof call, port, PATIENCE, 0) == S);
+    receive(port, GO_ON);
+    fill(&answer, call.header.msgh_remote_port, ANSWER, sizeof answer);
+    answer.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
+    CHECK_CODE(mach_msg_send(&answer), S);
+    while (checks_failed == 0) pause();
+}
+
+static pid_t start(void (*run)(mach_port_t)) {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    watchdog(60);
+    mach_port_t parent = MACH_PORT_NULL;
+    MUST(task_get_bootstrap_port(self, &parent) == S);
+    run(parent);
+    _exit(1);
+}
+
+static void end(pid_t pid) {
+    int status = -1;
+    CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+int main(void) {
+    watchdog(60);
+    const mach_port_t port = make_port(), pending = make_port(), reply = make_port();
+    MUST(task_set_bootstrap_port(self, port) == S);
+    const pid_t pid = start(child);
+    const mach_port_t host = receive(port, HOST), other = receive(port, PORT);
+    /* What is sent to the host's port does nothing to a call that waits beside it. */
+    ask(other, pending, CALL);
+    for (int i = 0; i < 4; i++) {
+        ask(host, reply, REQUEST);
+        receive(reply, REQUEST + 100);
+    }
+    send(other, GO_ON, port);
+    receive(pending, ANSWER);
+    end(pid);
+    return checks_done("served");
+}
