@@ -28,6 +28,9 @@ const MOST: u64 = 1 << 20;
 /// Most messages that wait unread, for the same reason: a message may be empty.
 const MOST_PARTS: usize = 4096;
 
+/// Bytes of the stream in a message where there was no room for [`INLINE`].
+const LESS: usize = 4 << 10;
+
 /// One end.
 #[derive(Debug)]
 pub struct End {
@@ -47,6 +50,8 @@ pub struct End {
     over: AtomicU32,
     /// 1: nobody receives what is sent.
     deaf: AtomicU32,
+    /// 1: the other end has yet to be told that no more comes.
+    ending: AtomicU32,
     /// 1: this process gave the connection up.
     closed: AtomicU32,
     /// The message to be sent, with room for the largest.
@@ -82,6 +87,7 @@ impl End {
             full: AtomicU32::new(0),
             over: AtomicU32::new(0),
             deaf: AtomicU32::new(0),
+            ending: AtomicU32::new(0),
             closed: AtomicU32::new(0),
             outgoing: Mutex::default(),
             half: Mutex::default(),
@@ -129,11 +135,23 @@ impl End {
         buffer[4..].copy_from_slice(body);
         let size = HEADER + size_of_val(body);
         Front { id, to: (to, COPY_SEND), reply: (self.receive, MAKE_SEND) }.write(&mut buffer, size);
+        let sent = self.message(&mut buffer, 0, size, patience, 0);
+        if sent.is_err_and(comes_back) {
+            self.office.mach.drop_send(buffer[2] as Name);
+        }
+        sent
+    }
+
+    /// Sends what is in the buffer. Of a message that comes back the destination's right is given up, of which the header has one more.
+    fn message(&self, buffer: &mut [u64], options: u32, size: usize, patience: u32, notify: Name) -> Result<(), Code> {
+        let options = option::SEND_MSG | option::SEND_TIMEOUT | options;
         #[allow(unsafe_code, reason = "mach_msg")]
         // SAFETY: the buffer has so many bytes, and nothing in them is an address.
-        unsafe {
-            self.office.mach.message(&mut buffer, option::SEND_MSG | option::SEND_TIMEOUT, size, 0, patience, 0)
+        let sent = unsafe { self.office.mach.message(buffer, options, size, 0, patience, notify) };
+        if sent.is_err_and(comes_back) {
+            self.office.mach.drop_send(buffer[1] as Name);
         }
+        sent
     }
 
     /// Accepts the client that receives from `send`; false if it is gone, and the right still the caller's.
@@ -165,6 +183,7 @@ impl End {
     /// The other end's queue has room again.
     pub fn has_room(&self) {
         self.full.store(0, SeqCst);
+        self.end_late();
     }
 
     /// Nothing more comes.
@@ -217,6 +236,7 @@ impl End {
 
     /// Copies what has come; how many bytes. `take`: and takes it out.
     pub fn read(&self, to: &mut [IoSliceMut<'_>], take: bool) -> usize {
+        self.end_late();
         let mut inbox = locked(&self.inbox);
         let (mut part, mut at, mut copied) = (0, inbox.read, 0);
         for slice in to {
@@ -260,28 +280,41 @@ impl End {
         let mut buffer = locked(&self.outgoing);
         let mut list = from.to_vec();
         let mut rest = &mut list[..];
-        let mut sent = 0;
+        let (mut sent, mut most) = (0, INLINE);
         loop {
             IoSlice::advance_slices(&mut rest, 0);
             if rest.is_empty() {
                 return Ok(sent);
             }
-            match self.send_some(&mut buffer, rest) {
+            let error = match self.send_some(&mut buffer, rest, most) {
                 Ok(n) => {
                     sent += n;
                     IoSlice::advance_slices(&mut rest, n);
+                    continue;
                 }
-                Err(_) if sent > 0 => return Ok(sent),
-                Err(error) => return Err(error),
-            }
-            if self.full.load(SeqCst) != 0 {
-                return Ok(sent);
-            }
+                Err(Code::SEND_TIMED_OUT) if most == INLINE => {
+                    most = LESS;
+                    continue;
+                }
+                Err(Code::SEND_TIMED_OUT) => match self.ask_for_room(&mut buffer) {
+                    Ok(()) => {
+                        most = INLINE;
+                        continue;
+                    }
+                    Err(error) => error,
+                },
+                Err(Code::SEND_NO_BUFFER) => Errno::AGAIN,
+                Err(_) => {
+                    self.deaf.store(1, SeqCst);
+                    Errno::PIPE
+                }
+            };
+            return if sent > 0 { Ok(sent) } else { Err(error) };
         }
     }
 
-    fn send_some(&self, buffer: &mut Vec<u64>, from: &[IoSlice<'_>]) -> Result<usize, Errno> {
-        let bytes: usize = from.iter().map(|slice| slice.len()).sum::<usize>().min(INLINE);
+    fn send_some(&self, buffer: &mut Vec<u64>, from: &[IoSlice<'_>], most: usize) -> Result<usize, Code> {
+        let bytes: usize = from.iter().map(|slice| slice.len()).sum::<usize>().min(most);
         let size = (BEFORE + bytes).next_multiple_of(8);
         if buffer.len() < size / 8 {
             buffer.resize(size / 8, 0);
@@ -294,51 +327,63 @@ impl End {
             body[at..at + n].copy_from_slice(&slice[..n]);
             at += n;
         }
-        self.post(buffer, DATA, size).map(|()| bytes)
+        self.post(buffer, DATA, size, false).map(|()| bytes)
+    }
+
+    /// The queue is full. One message more is taken, and the library tells when there is room. It waits in this process, and is lost if that ends: so it
+    /// has no bytes of the stream, but takes as much room as the least that was refused.
+    ///
+    /// # Errors
+    /// `AGAIN` until there is room, `PIPE` if nobody receives any more.
+    fn ask_for_room(&self, buffer: &mut Vec<u64>) -> Result<(), Errno> {
+        let size = BEFORE + LESS;
+        buffer.resize(buffer.len().max(size / 8), 0);
+        buffer[4] = 0;
+        // The notification may come before the call returns.
+        self.full.store(1, SeqCst);
+        let error = match self.post(buffer, DATA, size, true) {
+            Err(Code::SEND_WILL_NOTIFY | Code::SEND_NOTIFY_IN_PROGRESS) => return Err(Errno::AGAIN),
+            Ok(()) => None,
+            // Nobody would tell: tried again.
+            Err(Code::SEND_NO_NOTIFY | Code::SEND_NO_BUFFER) => Some(Errno::AGAIN),
+            Err(_) => {
+                self.deaf.store(1, SeqCst);
+                Some(Errno::PIPE)
+            }
+        };
+        self.full.store(0, SeqCst);
+        error.map_or(Ok(()), Err)
     }
 
     /// This end sends no more.
     pub fn end(&self) {
-        let mut buffer = vec![0; HEADER / 8];
         if !self.is_closed() && self.has_met() {
-            let _ = self.post(&mut buffer, END, HEADER);
+            self.ending.store(1, SeqCst);
+            self.end_late();
         }
         self.deaf.store(1, SeqCst);
     }
 
-    /// Sends the message, without waiting.
-    fn post(&self, buffer: &mut [u64], id: i32, size: usize) -> Result<(), Errno> {
-        let to = self.send.load(Relaxed);
-        let front = Front { id, to: (to, COPY_SEND), reply: (0, 0) };
-        let send = |buffer: &mut [u64], options, notify| {
-            front.write(buffer, size);
-            #[allow(unsafe_code, reason = "mach_msg")]
-            // SAFETY: the buffer has so many bytes, and nothing in them is an address.
-            unsafe {
-                self.office.mach.message(buffer, option::SEND_MSG | option::SEND_TIMEOUT | options, size, 0, 0, notify)
-            }
+    /// Tells the other end that no more comes, if that is to be done, and its queue takes it. Twice does no harm.
+    fn end_late(&self) {
+        if self.ending.load(SeqCst) == 0 || self.full.load(SeqCst) != 0 || self.is_closed() {
+            return;
+        }
+        let mut buffer = vec![0; HEADER / 8];
+        let sent = match self.post(&mut buffer, END, HEADER, false) {
+            Err(Code::SEND_TIMED_OUT) => self.post(&mut buffer, END, HEADER, true),
+            sent => sent,
         };
-        let mut result = send(buffer, 0, 0);
-        if result == Err(Code::SEND_TIMED_OUT) {
-            // The queue is full. One more is taken, and the library tells when there is room.
-            self.full.store(1, SeqCst);
-            result = send(buffer, option::SEND_NOTIFY, self.office.notices);
+        if !matches!(sent, Err(Code::SEND_NOTIFY_IN_PROGRESS | Code::SEND_NO_NOTIFY | Code::SEND_NO_BUFFER)) {
+            self.ending.store(0, SeqCst);
         }
-        match result {
-            Ok(()) => self.full.store(0, SeqCst),
-            Err(Code::SEND_WILL_NOTIFY) => {}
-            Err(Code::SEND_NOTIFY_IN_PROGRESS) => return Err(Errno::AGAIN),
-            Err(Code::SEND_NO_NOTIFY | Code::SEND_NO_BUFFER) => {
-                // Nobody would tell: tried again.
-                self.full.store(0, SeqCst);
-                return Err(Errno::AGAIN);
-            }
-            Err(_) => {
-                self.deaf.store(1, SeqCst);
-                return Err(Errno::PIPE);
-            }
-        }
-        Ok(())
+    }
+
+    /// Sends the message, without waiting. `notify`: also where the queue is full, and the library tells when there is room.
+    fn post(&self, buffer: &mut [u64], id: i32, size: usize, notify: bool) -> Result<(), Code> {
+        Front { id, to: (self.send.load(Relaxed), COPY_SEND), reply: (0, 0) }.write(buffer, size);
+        let (options, notices) = if notify { (option::SEND_NOTIFY, self.office.notices) } else { (0, 0) };
+        self.message(buffer, options, size, 0, notices)
     }
 
     /// Gives the connection up.
@@ -351,5 +396,73 @@ impl End {
             }
             *locked(&self.half) = None;
         }
+    }
+}
+
+/// Whether a message that was refused so is in the buffer again, with its rights.
+fn comes_back(code: Code) -> bool {
+    matches!(code, Code::SEND_TIMED_OUT | Code::SEND_NO_NOTIFY | Code::SEND_NOTIFY_IN_PROGRESS | Code::SEND_INVALID_NOTIFY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slipway_abi::QLIMIT_MAX;
+    use slipway_test_support::{built, until, watchdog};
+    use std::{ffi::CString, os::unix::ffi::OsStrExt};
+
+    /// Two ends, of which the first sends to the second until its queue is full; and how many bytes went.
+    fn full() -> ([Arc<End>; 2], usize) {
+        let path = CString::new(built("libmach.so").as_os_str().as_bytes()).expect("a path");
+        #[allow(unsafe_code, reason = "libmach is found where it is loaded")]
+        // SAFETY: the path is a string.
+        let loaded = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        assert!(!loaded.is_null());
+        let office = Office::open().expect("libmach");
+        let ends = [(); 2].map(|()| End::new(&office).expect("a port"));
+        office.mach.make_send(ends[1].name());
+        ends[0].meet(ends[1].name());
+        let mut bytes = 0;
+        while let Ok(n) = ends[0].write(&[IoSlice::new(b"x")]) {
+            bytes += n;
+        }
+        assert!(!ends[0].writable() && !ends[0].is_deaf());
+        (ends, bytes)
+    }
+
+    /// What waits in the sender's process is lost with it.
+    #[test]
+    fn no_byte_is_taken_beyond_the_limit() {
+        let _dog = watchdog("no_byte_is_taken_beyond_the_limit", slipway_test_support::WATCHDOG);
+        let ([sends, receives], bytes) = full();
+        assert_eq!(bytes, QLIMIT_MAX as usize);
+        until("there is room again", || {
+            sends.office().collect();
+            sends.writable()
+        });
+        assert_eq!(receives.unread(), bytes as u64);
+    }
+
+    #[test]
+    fn a_right_is_given_up_whole_after_a_full_queue() {
+        let _dog = watchdog("a_right_is_given_up_whole_after_a_full_queue", slipway_test_support::WATCHDOG);
+        let ([sends, receives], _) = full();
+        sends.close();
+        until("the other end hears of it", || {
+            receives.office().collect();
+            receives.is_deaf()
+        });
+    }
+
+    #[test]
+    fn an_end_behind_a_full_queue_comes_when_there_is_room() {
+        let _dog = watchdog("an_end_behind_a_full_queue_comes_when_there_is_room", slipway_test_support::WATCHDOG);
+        let ([sends, receives], bytes) = full();
+        sends.end();
+        until("the end comes", || {
+            receives.office().collect();
+            receives.is_over()
+        });
+        assert!(receives.unread() == bytes as u64 && !receives.is_deaf());
     }
 }

@@ -174,6 +174,12 @@ impl Mach {
         unsafe { (self.0.mach_port_move_member)(self.task(), name, set) };
     }
 
+    /// Makes a send right of a receive right.
+    pub fn make_send(&self, name: Name) {
+        // SAFETY: no pointers.
+        unsafe { (self.0.mach_port_insert_right)(self.task(), name, name, MAKE_SEND) };
+    }
+
     /// Gives up a receive right.
     pub fn drop_receive(&self, name: Name) {
         // SAFETY: no pointers.
@@ -224,11 +230,9 @@ impl Mach {
             return checked_in;
         }
         let name = self.receive_right(0)?;
-        // SAFETY: no pointers; the name is a string.
-        let code = unsafe {
-            (self.0.mach_port_insert_right)(self.task(), name, name, MAKE_SEND);
-            (self.0.bootstrap_register)(0, service.as_ptr(), name)
-        };
+        self.make_send(name);
+        // SAFETY: the name is a string.
+        let code = unsafe { (self.0.bootstrap_register)(0, service.as_ptr(), name) };
         // The name server has a right of its own.
         // SAFETY: no pointers.
         unsafe { (self.0.mach_port_mod_refs)(self.task(), name, right::SEND, -1) };

@@ -80,7 +80,7 @@ impl Office {
         made.ok()
     }
 
-    fn open() -> Result<Arc<Self>, String> {
+    pub(super) fn open() -> Result<Arc<Self>, String> {
         let mach = Mach::find()?;
         let set = mach.set().map_err(|code| code.to_string())?;
         let notices = mach.receive_right(set).map_err(|code| code.to_string())?;
