@@ -8,6 +8,11 @@ use std::ffi::{CStr, c_char};
 /// The bits of a receive error that say what was short.
 const SHORT: i32 = 0x3c00;
 
+/// Whether a message was received of which part found no place.
+pub(crate) fn is_partial(code: Return) -> bool {
+    Code(code & !SHORT) == Code::RCV_BODY_ERROR
+}
+
 /// What a code means; None for one that nothing here returns.
 pub(crate) fn text(code: Return) -> Option<&'static CStr> {
     let receive_error = matches!(Code(code & !SHORT), Code::RCV_HEADER_ERROR | Code::RCV_BODY_ERROR);

@@ -3,6 +3,7 @@
 
 use crate::{
     call::{Name, Return, guarded},
+    error::is_partial,
     face::Face,
     message::{self, Header},
 };
@@ -171,6 +172,11 @@ pub(crate) unsafe fn serve_on<F: Face>(demux: Option<Demux>, max_size: u32, how:
             // The reply can't be delivered, which is its receiver's matter.
             // SAFETY: the reply is back in its buffer.
             Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT => unsafe { reply.destroy() },
+            // It is destroyed already.
+            Code::SEND_NO_BUFFER => {}
+            // Part of it did not come, which is its sender's matter.
+            // SAFETY: it was received.
+            _ if is_partial(code) => unsafe { request.destroy() },
             Code::RCV_TOO_LARGE => drop(request.grows(how)),
             _ => return code,
         }
@@ -184,7 +190,12 @@ pub(crate) unsafe fn serve_on<F: Face>(demux: Option<Demux>, max_size: u32, how:
 pub(crate) unsafe fn serve_once<F: Face>(demux: Option<Demux>, max_size: u32, how: Receive) -> Return {
     let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
     let (mut request, mut reply) = (Buffer::<F>::new(max_size), Buffer::<F>::new(max_size));
-    let code = request.receive(how);
+    let mut code = request.receive(how);
+    while is_partial(code) {
+        // SAFETY: it was received, and part of it did not come.
+        unsafe { request.destroy() };
+        code = request.receive(how);
+    }
     // SAFETY: the caller's promise.
     if code != 0 || !unsafe { serve(demux, &mut request, &mut reply) } {
         return code;
@@ -195,7 +206,7 @@ pub(crate) unsafe fn serve_once<F: Face>(demux: Option<Demux>, max_size: u32, ho
         unsafe { reply.destroy() };
         return 0;
     }
-    code
+    if Code(code) == Code::SEND_NO_BUFFER { 0 } else { code }
 }
 
 /// Options to send a reply with. A send-once right never waits; for another a server doesn't wait either.

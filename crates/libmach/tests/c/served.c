@@ -1,10 +1,13 @@
-/* Ports that the library serves, as another process finds them. */
+/* Ports that the library serves, as another process finds them, and the library's loop of a server. */
 #include "ports.h"
 
 #include <mach/mach.h>
+#include <mach/mig_errors.h>
+#include <mach/notify.h>
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +53,54 @@ static void end(pid_t pid) {
     CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 }
 
+/* Answers each request with its number. */
+static boolean_t demux(mach_msg_header_t *request, mach_msg_header_t *reply) {
+    fill(reply, request->msgh_remote_port, request->msgh_id + 100, sizeof(mig_reply_header_t));
+    reply->msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(request->msgh_bits), 0);
+    return TRUE;
+}
+
+/* With fewer descriptors than the client's message takes. */
+static void server(mach_port_t parent) {
+    struct rlimit few = {256, 256};
+    const mach_port_t port = make_port();
+    MUST(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    send(parent, PORT, port);
+    CHECK_CODE(mach_msg_server(demux, 8192, port), S);
+}
+
+/* A message of which part finds no place at the server: it ends neither the server nor the wait for an answer. */
+static void test_server(mach_port_t port) {
+    enum { ITEMS = 250 };
+    static char memory[40000];
+    static struct {
+        mach_msg_header_t header;
+        struct {
+            mach_msg_type_t type;
+            vm_offset_t data;
+        } items[ITEMS];
+    } large;
+    const mach_port_t reply = make_port();
+    const pid_t pid = start(server);
+    const mach_port_t other = receive(port, PORT);
+    ask(other, reply, REQUEST);
+    receive(reply, REQUEST + 100);
+    fill(&large.header, other, REQUEST, sizeof large);
+    large.header.msgh_bits = MACH_MSGH_BITS(COPY, MACH_MSG_TYPE_MAKE_SEND_ONCE) | MACH_MSGH_BITS_COMPLEX;
+    large.header.msgh_local_port = reply;
+    for (int i = 0; i < ITEMS; i++) {
+        large.items[i].type.msgt_name = MACH_MSG_TYPE_BYTE;
+        large.items[i].type.msgt_size = 8;
+        large.items[i].type.msgt_number = sizeof memory;
+        large.items[i].data = (vm_offset_t) memory;
+    }
+    CHECK_CODE(mach_msg_send(&large.header), S);
+    receive(reply, MACH_NOTIFY_SEND_ONCE);
+    ask(other, reply, REQUEST);
+    receive(reply, REQUEST + 100);
+    end(pid);
+}
+
 int main(void) {
     watchdog(60);
     const mach_port_t port = make_port(), pending = make_port(), reply = make_port();
@@ -65,5 +116,6 @@ int main(void) {
     send(other, GO_ON, port);
     receive(pending, ANSWER);
     end(pid);
+    test_server(port);
     return checks_done("served");
 }
