@@ -272,6 +272,9 @@ pub struct Buffer<'a, F: Format> {
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
 pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
+    if inner.waiting.hot.len() > 1 {
+        inner.waiting.take_turns(&inner.routes.lines);
+    }
     // What has more behind it than most is not told in registers.
     let short = if F::is_usual(tail) { receive_plain::<F>(inner, space, what, bytes) } else { Short::Other };
     match short {

@@ -28,6 +28,9 @@ use std::{cell::Cell, sync::Arc};
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
 
+/// How many messages are taken off the line that was last active before the others are looked at.
+const IN_A_ROW: u32 = 8;
+
 /// How long a thread sleeps between two looks where nothing can wake it, in nanoseconds.
 pub(crate) const GLANCE: u64 = 1_000_000;
 
@@ -251,6 +254,8 @@ pub struct Waiting {
     pub(crate) epoch: u64,
     /// The lines that receivers look at themselves, most recently active first.
     pub(crate) hot: Vec<LineId>,
+    /// Receives since the other hot lines were last looked at.
+    in_a_row: u32,
     /// Threads that are suspended. The one that looks at lines may be among them, so all lines ring their bells.
     pub(crate) stopped: usize,
     /// Ports and sets that programs poll.
@@ -332,6 +337,19 @@ impl Waiting {
         }
         self.wake_leader(lines);
         if self.hot.len() > HOT { self.hot.pop() } else { None }
+    }
+
+    /// A message is about to be received: now and then another hot line that has something is the first. A sender that never pauses keeps no others out.
+    pub(crate) fn take_turns(&mut self, lines: &Lines) {
+        self.in_a_row += 1;
+        if self.in_a_row < IN_A_ROW {
+            return;
+        }
+        self.in_a_row = 0;
+        let is_readable = |id: &LineId| lines.get(*id).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+        if let Some(next) = self.hot.iter().skip(1).position(is_readable) {
+            self.hot.rotate_left(next + 1);
+        }
     }
 
     /// The line is gone, and looked at no more.

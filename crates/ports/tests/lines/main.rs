@@ -382,3 +382,24 @@ fn the_limit_of_a_queue_holds_over_the_ways_to_it() {
     receive_from(&line, 1);
     assert_eq!(send_for(&Msg::new(6, (name, types::COPY_SEND), (0, 0)), Some(SOON)), Code::SUCCESS);
 }
+
+/// Of two lines that the receiver looks at itself one never runs dry.
+#[test]
+fn a_busy_line_keeps_no_other_out() {
+    let test = "a_busy_line_keeps_no_other_out";
+    if role().is_none() {
+        // Alone in its process: the lines of other tests would be looked at, too.
+        let _dog = tools::watchdog(test, tools::WATCHDOG);
+        return well(vec![start(test, "alone", receive_right())]);
+    }
+    let own = receive_right();
+    let [mut quiet, mut busy] = [moves::line_of_ours(own), moves::line_of_ours(own)];
+    for line in [&mut quiet, &mut busy] {
+        line.write(&moves::message(0, 1), &[], &[]);
+        assert_eq!(receive(own).id(), 1);
+    }
+    (0..100).for_each(|_| busy.write_quietly(&moves::message(0, 2), &[], &[]));
+    quiet.write_quietly(&moves::message(0, 3), &[], &[]);
+    let before = (0..100).take_while(|_| receive(own).id() == 2).count();
+    assert!(before < 20, "{before} messages of the other");
+}
