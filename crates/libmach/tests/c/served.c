@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* The child's messages, and what it is told. */
-enum { HOST = 40, PORT = 41, CALL = 50, GO_ON = 51, ANSWER = 150, REQUEST = 500 };
+enum { HOST = 40, PORT = 41, TASK = 42, CALL = 50, GO_ON = 51, ANSWER = 150, REQUEST = 500 };
 
 /* Sends a header that asks for an answer to `reply`. */
 static void ask(mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
@@ -23,11 +23,19 @@ static void ask(mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
     CHECK_CODE(mach_msg_send(&header), S);
 }
 
+/* Gives its ports away, and receives nothing. */
+static void sleeper(mach_port_t parent) {
+    send(parent, TASK, self);
+    send(parent, HOST, mach_host_self());
+    for (;;) pause();
+}
+
 /* Answers a call when it is told to. */
 static void child(mach_port_t parent) {
     port_message call;
     mach_msg_header_t answer;
     const mach_port_t port = make_port();
+    send(parent, TASK, self);
     send(parent, HOST, mach_host_self());
     send(parent, PORT, port);
     MUST(mach_msg(&call.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof call, port, PATIENCE, 0) == S);
@@ -51,6 +59,16 @@ static pid_t start(void (*run)(mach_port_t)) {
 static void end(pid_t pid) {
     int status = -1;
     CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+/* Calls on a task none of whose threads receives, and on its host. */
+static void call(mach_port_t task, mach_port_t host, mach_port_t reply) {
+    for (int i = 0; i < 4; i++) {
+        mach_port_t made = MACH_PORT_NULL;
+        CHECK_CODE(mach_port_allocate(task, MACH_PORT_RIGHT_RECEIVE, &made), S);
+        ask(host, reply, REQUEST);
+        receive(reply, REQUEST + 100);
+    }
 }
 
 /* Answers each request with its number. */
@@ -105,8 +123,9 @@ int main(void) {
     watchdog(60);
     const mach_port_t port = make_port(), pending = make_port(), reply = make_port();
     MUST(task_set_bootstrap_port(self, port) == S);
-    const pid_t pid = start(child);
-    const mach_port_t host = receive(port, HOST), other = receive(port, PORT);
+    pid_t pid = start(child);
+    mach_port_t task = receive(port, TASK), host = receive(port, HOST);
+    const mach_port_t other = receive(port, PORT);
     /* What is sent to the host's port does nothing to a call that waits beside it. */
     ask(other, pending, CALL);
     for (int i = 0; i < 4; i++) {
@@ -115,6 +134,12 @@ int main(void) {
     }
     send(other, GO_ON, port);
     receive(pending, ANSWER);
+    call(task, host, reply);
+    end(pid);
+    pid = start(sleeper);
+    task = receive(port, TASK);
+    host = receive(port, HOST);
+    call(task, host, reply);
     end(pid);
     test_server(port);
     return checks_done("served");

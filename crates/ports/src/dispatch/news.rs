@@ -138,6 +138,10 @@ impl Inner {
             Some(Deferred::Resend(port)) => self.resend_stranded(port),
             Some(Deferred::Open(bundle)) => self.open_bundle(bundle),
             Some(Deferred::Unread(line)) => self.take_unread(line, None),
+            Some(Deferred::Cool) => {
+                self.unheard = true;
+                self.cool_unled();
+            }
             None => {}
         }
     }

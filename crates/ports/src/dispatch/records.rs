@@ -322,7 +322,10 @@ impl Inner {
         while let Some(upcall) = self.upcalls.pop_front() {
             match upcall {
                 Upcall::Stir(line) => self.line_stirs(line),
-                Upcall::Heat(line) => self.heat(line),
+                Upcall::Heat(line) => {
+                    self.heat(line);
+                    self.hand_over();
+                }
                 Upcall::NotFull(line) => self.wake_line_senders(line),
                 Upcall::End(line) => self.end_line(line),
                 Upcall::Gate(line, slot) => drop(self.look_at_gate(line, slot)),
@@ -411,7 +414,17 @@ impl Inner {
         if self.dispatch(number) == Dispatched::More {
             self.defer(Deferred::Stir(number));
         }
-        self.hand_over();
+        match self.serves {
+            true => self.cool_unled(),
+            false => self.hand_over(),
+        }
+    }
+
+    /// Has the lines ring that receivers looked at, if none does now.
+    pub(crate) fn cool_unled(&mut self) {
+        if !self.waiting.is_led() && !self.waiting.hot.is_empty() {
+            self.cool_all();
+        }
     }
 
     /// Has all lines ring their bells: no receiver looks at them from here on.
@@ -427,6 +440,10 @@ impl Inner {
     pub(crate) fn hand_over(&mut self) {
         if self.waiting.needs_bells() {
             self.cool_all();
+        } else if self.unheard && !self.waiting.is_led() && !self.waiting.hot.is_empty() {
+            // Not at once: to ring costs as much as several messages, and the receiver mostly comes again.
+            self.unheard = false;
+            self.retry_later(Deferred::Cool);
         }
     }
 }

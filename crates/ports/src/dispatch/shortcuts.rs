@@ -105,7 +105,8 @@ impl Shortcuts {
     }
 
     /// Whether the name was the last that was received from, and its receiver is calm: it has nothing to look at but one line. No message is
-    /// queued for it, no other line is hot, no call may take the place of a message, nobody polls, and the lock was not kept for long.
+    /// queued for it, no other line is hot, no call may take the place of a message, nobody polls, others have no port that the library serves, and the
+    /// lock was not kept for long.
     #[inline(always)]
     pub(crate) fn is_calm(&self, space: SpaceId, name: u32) -> bool {
         self.calm == key(space, name)

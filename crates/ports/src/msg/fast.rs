@@ -219,7 +219,7 @@ pub(super) fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For
 
 /// The line that a receiver looks at, if it is [calm](crate::dispatch::shortcuts::Shortcuts::is_calm).
 fn line_of_calm(inner: &Inner, what: For) -> Option<LineId> {
-    let undisturbed = !inner.state.turns.any() && !inner.crowded && inner.waiting.pollables.is_empty();
+    let undisturbed = !inner.state.turns.any() && !inner.crowded && !inner.serves && inner.waiting.pollables.is_empty();
     match inner.waiting.hot[..] {
         [line] if undisturbed && none_queued(&inner.state, what) => Some(line),
         _ => None,

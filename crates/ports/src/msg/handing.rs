@@ -78,7 +78,7 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
         Dialect::Typed => write::<Typed>(bytes, body, message, &taken, ()),
         Dialect::Darwin(tail) => write::<Darwin>(bytes, body, message, &taken, tail),
     });
-    Some(inner.waiting.needs_bells())
+    Some(inner.waiting.needs_bells() || inner.unheard)
 }
 
 /// The room that a plain message takes at its receiver, in bytes.

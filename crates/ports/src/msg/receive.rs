@@ -54,7 +54,7 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
                 if LENDS {
                     guard.quietly().go_away(what);
                 }
-                if guard.waiting.others_wait() {
+                if guard.waiting.others_wait() || guard.unheard {
                     guard.hand_over();
                 }
                 return Code::SUCCESS;

@@ -4,7 +4,7 @@ use super::{Deferred, Exported, OnceEnd, Routes, put_at};
 use crate::{
     line::{Line, ends::Ends},
     objects,
-    state::{Home, LineId, PortId, Right},
+    state::{Home, LineId, PortId, Right, port::Kernel},
 };
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
@@ -80,6 +80,11 @@ impl Routes {
         };
         put_at(&mut self.exported, port, exported);
         self.identities.insert(identity, port);
+        if !self.serves && self.state.port(port).local().is_some_and(|local| local.kernel != Kernel::No) {
+            self.serves = true;
+            // Lines may be hot already.
+            self.retry_later(Deferred::Cool);
+        }
         true
     }
 

@@ -84,6 +84,10 @@ pub struct Routes {
     pub stirred: Vec<LineId>,
     /// Lines that keep descriptors which this process holds for rights of its own, too: see [`Routes::let_go`].
     keeping: Vec<LineId>,
+    /// Whether others may send to a port that the library itself serves.
+    pub serves: bool,
+    /// As `serves`, and the watcher is not about to [look](Deferred::Cool) for it.
+    pub unheard: bool,
     /// Messages sent by this process.
     pub sent: u64,
     /// When this process said that it leaves, on the monotonic clock; 0 if it has not.

@@ -243,4 +243,6 @@ pub enum Deferred {
     Open(u32),
     /// Take what was left in a line's socket for descriptors.
     Unread(LineId),
+    /// Have the lines ring that no receiver looks at, for the ports that the library serves.
+    Cool,
 }
