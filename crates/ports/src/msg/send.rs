@@ -158,25 +158,35 @@ fn hand_in<'a, F: Format>(
         };
         guard.settle();
         let waits = deadline.is_none_or(|deadline| now() < deadline);
-        (guard, message) = match refused {
+        let parked;
+        (guard, parked) = match refused {
             Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
             Refused::Socket(port, message)
                 if guard.awaited_answer(port).is_some() && now() < *asked.get_or_insert_with(|| now() + PATIENCE) =>
             {
                 let until = deadline.map(|deadline| deadline.max(asked.unwrap_or(0)));
-                (wait::for_socket(guard, port, until), message)
+                let parked = guard.state.park(message);
+                (wait::for_socket(guard, port, until), parked)
             }
             refused if !waits && notifies => return send_notify::send::<F>(guard, space, refused, buffer, request),
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
                 return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
-            Refused::Queue(port, message) => (wait::for_queue(guard, port, deadline), message),
+            Refused::Queue(port, message) => {
+                let parked = guard.state.park(message);
+                (wait::for_queue(guard, port, deadline), parked)
+            }
             Refused::Line(number, slot, message) => {
                 let (len, fds) = space_for(&message);
-                (wait::for_line(guard, number, slot, Need { len, behind: 0, fds }, deadline), message)
+                let parked = guard.state.park(message);
+                (wait::for_line(guard, number, slot, Need { len, behind: 0, fds }, deadline), parked)
             }
-            Refused::Socket(port, message) => (wait::for_socket(guard, port, deadline), message),
+            Refused::Socket(port, message) => {
+                let parked = guard.state.park(message);
+                (wait::for_socket(guard, port, deadline), parked)
+            }
         };
+        message = guard.state.unpark(parked);
         if request.option & option::SEND_INTERRUPT != 0 && signals::have_interrupted() {
             return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_INTERRUPTED);
         }

@@ -195,17 +195,34 @@ impl Routes {
     /// Turns the send-once rights that this process itself holds to a port here into sockets.
     fn free_local_onces(&mut self, port: PortId, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
         let mut held = 0;
-        self.state.each_send_once(port, &mut |_| held += 1);
+        self.each_send_once(port, &mut |_| held += 1);
         let mut sockets = Vec::new();
         for _ in 0..held {
             sockets.push(RemoteSendOnce(self.onces.insert(Once::Socket(Arc::new(once_pair(onces)?))) as u32));
         }
-        self.state.each_send_once(port, &mut |right| {
+        self.each_send_once(port, &mut |right| {
             if let Some(once) = sockets.pop() {
                 *right = Right::RemoteSendOnce(once);
             }
         });
         Ok(())
+    }
+
+    /// As [`State::each_send_once`](crate::state::State::each_send_once), also in messages that are on their way nowhere.
+    fn each_send_once(&mut self, port: PortId, see: &mut dyn FnMut(&mut Right)) {
+        self.state.each_send_once(port, see);
+        let put_back = self.upcalls.iter_mut().filter_map(|upcall| match upcall {
+            Upcall::PutBack(_, messages) => Some(messages),
+            _ => None,
+        });
+        let stranded = self.remote.iter_mut().flatten().map(|remote| &mut remote.stranded);
+        for message in stranded.chain(put_back).flatten() {
+            message.each_right(&mut |right| {
+                if *right == Right::SendOnce(port) {
+                    see(right);
+                }
+            });
+        }
     }
 
     /// Makes sockets of the send-once rights to each port whose receive right goes with the message, or with one that

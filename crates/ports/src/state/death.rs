@@ -9,7 +9,8 @@ impl State {
         match right {
             Right::Null | Right::Dead => {}
             Right::Send(port) => self.drop_sright(port),
-            Right::SendOnce(port) if self.port(port).is_dead() => self.drop_soright(port),
+            // Nor is one told whose receive right has left: a right to it is another by now.
+            Right::SendOnce(port) if self.port(port).local().is_none() => self.drop_soright(port),
             Right::SendOnce(_) => self.notify_send_once(right),
             Right::RemoteSendOnce(once) => self.effect(Effect::OnceDropped(once)),
             Right::Receive(port) => self.destroy_receive(port),
@@ -202,15 +203,16 @@ impl State {
                 if except != Some(PortId(id as u32)) {
                     see(&mut message.dest);
                 }
-                see(&mut message.reply);
-                for item in &mut message.items {
-                    match item {
-                        super::message::Item::Ports { rights, .. } => rights.iter_mut().for_each(&mut *see),
-                        super::message::Item::PortArray { rights, .. } => rights.iter_mut().for_each(&mut *see),
-                        super::message::Item::Memory { .. } => {}
-                    }
-                }
+                message.each_right(see);
             }
+        }
+        let transmitted = self.effects.iter_mut().filter_map(|effect| match effect {
+            Effect::Transmit(message) => Some(message),
+            _ => None,
+        });
+        for message in self.parked.iter_mut().map(|(_, message)| message).chain(transmitted) {
+            see(&mut message.dest);
+            message.each_right(see);
         }
     }
 }

@@ -156,6 +156,12 @@ impl Message {
         crate::abi::HEADER + self.body.len()
     }
 
+    /// Shows every right in it, but for the one it was sent with.
+    pub fn each_right(&mut self, see: &mut dyn FnMut(&mut Right)) {
+        see(&mut self.reply);
+        self.items.iter_mut().flat_map(Item::rights_mut).for_each(see);
+    }
+
     /// Whether it was sent with a send-once right: then it waits for no limit.
     pub fn is_once(&self) -> bool {
         matches!(self.dest, Right::SendOnce(_) | Right::RemoteSendOnce(_))

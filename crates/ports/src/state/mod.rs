@@ -104,6 +104,8 @@ pub struct State {
     pub turns: call_entry::Turns,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
+    /// Messages whose senders wait for room.
+    parked: Slab<Box<Message>>,
     /// Messages to be destroyed after the one that is being destroyed.
     doomed: VecDeque<Box<Message>>,
     /// Whether [`State::destroy_message`] is at work further up.
@@ -166,6 +168,16 @@ impl State {
     /// Whether the task asked for notice of the death of the port of a remote send-once right.
     pub(crate) fn is_once_watched(&self, once: RemoteSendOnce) -> bool {
         self.name_of_once(once).is_some_and(|(space, name)| self.space(space).get(name).is_some_and(|it| it.request != 0))
+    }
+
+    /// Keeps a message whose sender waits: the rights in it follow their ports meanwhile. Its number, to take it back with.
+    pub fn park(&mut self, message: Box<Message>) -> usize {
+        self.parked.insert(message)
+    }
+
+    /// Takes a parked message back.
+    pub fn unpark(&mut self, number: usize) -> Box<Message> {
+        self.parked.remove(number)
     }
 
     /// Leaves something to do outside.

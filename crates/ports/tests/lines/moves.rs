@@ -260,3 +260,46 @@ fn a_receive_right_that_is_wanted_back_and_dies_in_order_is_dead() {
     line.ring();
     tools::until("the port is dead", || tools::is_dead(port));
 }
+
+/// The queue that a thread waits at with a reply right of `port`, which has moved to us meanwhile: the right's socket. `then` is what becomes of the
+/// queue.
+fn moved_while_a_sender_waits(port: u32, then: impl FnOnce(u32)) -> Reserved {
+    let (full, door) = (receive_right(), Port::new());
+    let task = Task::current();
+    task.insert_right(full, task, full, types::MAKE_SEND).expect("a send right");
+    (0..5).for_each(|id| assert_eq!(send(&Msg::new(id, (full, types::COPY_SEND), (0, 0))), Code::SUCCESS));
+    let mut socket = None;
+    let call = || send(&Msg::new(77, (full, types::COPY_SEND), (port, types::MAKE_SEND_ONCE)));
+    let moves = || {
+        let (to, _pipe) = door.give();
+        assert_eq!(send(&Msg::new(7, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port])), Code::SUCCESS);
+        let (record, mut fds) = next(&mut Line::take(&door.r), kind::MESSAGE);
+        assert_eq!(record.id, 7);
+        // The last: the receiving end, the sending end and perhaps a pipe come before it.
+        socket = fds.pop().map(|fd| Reserved::new(fd).expect("a descriptor"));
+        then(full);
+    };
+    assert_eq!(tools::woken_by(call, moves), Code::SUCCESS);
+    socket.expect("the send-once right")
+}
+
+#[test]
+fn a_reply_right_that_waits_with_its_sender_follows_its_port() {
+    let socket = moved_while_a_sender_waits(receive_right(), |full| {
+        let reply = (0..6).map(|_| receive(full)).last().expect("the last").reply();
+        // The number of the port that moved may be another's.
+        let _other = receive_right();
+        assert_eq!(send(&Msg::new(78, (reply, types::MOVE_SEND_ONCE), (0, 0))), Code::SUCCESS);
+    });
+    let (record, _) = packet(&socket);
+    assert_eq!((record.kind, record.id), (kind::ONCE, 78));
+}
+
+#[test]
+fn a_reply_right_that_waits_with_its_sender_is_given_up_with_the_queue() {
+    let port = receive_right();
+    let task = Task::current();
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let socket = moved_while_a_sender_waits(port, |full| task.destroy(full).expect("a port of ours"));
+    tools::until("the right is gone", || objects::hung_up(&socket));
+}
