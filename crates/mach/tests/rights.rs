@@ -2,7 +2,7 @@
 
 use mach as _;
 use slipway_mach::{
-    abi::{kind, notify, types},
+    abi::{Code, MESSAGE_MAX, kind, notify, types},
     rights::{Outgoing, Part, PortSet, ReceiveRight, SendRight},
     task::Task,
 };
@@ -157,4 +157,20 @@ fn a_tasks_port_dies_with_it() {
     assert_eq!(answer.id(), 3301);
     task.terminate();
     assert_eq!(Task::current().kind(port.name()), Ok(kind::DEAD_NAME));
+}
+
+/// Nothing of it is taken, and all of it given up.
+#[test]
+fn a_message_that_is_too_large_keeps_nothing() {
+    let port = ReceiveRight::new().expect("a port");
+    let once = port.make_send_once().expect("a right");
+    let bytes = vec![0; MESSAGE_MAX + 1];
+    let error = once.send(Outgoing::new(1).bytes(&bytes)).expect_err("it is too large");
+    assert_eq!(error.code, Code::SEND_NO_BUFFER);
+    assert!(port.receive(SOON).expect("the notification").is_notification(notify::SEND_ONCE));
+    let dest = port.make_send().expect("a send right");
+    let carried = ReceiveRight::new().expect("a port");
+    let to_carried = carried.make_send().expect("a send right");
+    dest.send(Outgoing::new(2).receive_right(carried).bytes(&bytes), None).expect_err("it is too large");
+    assert_eq!(Task::current().kind(to_carried.name()), Ok(kind::DEAD_NAME));
 }

@@ -50,7 +50,7 @@ impl Answer {
         // SAFETY: each item has as many bytes as it says, and those out of line are carried.
         let code = unsafe { task.mach_msg_with_memory(&mut buffer, &request) };
         settle(task, code, &buffer, carried);
-        if !is_taken(code) {
+        if !is_taken(code, buffer.len()) {
             give_up(task, Writer::passed_on(once), name);
         }
         if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a reply", code }) }

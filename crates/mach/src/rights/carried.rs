@@ -4,7 +4,10 @@ use super::{
     owned::{ReceiveRight, SendOnceRight, SendRight},
     received::Received,
 };
-use crate::{abi::Code, task::Task};
+use crate::{
+    abi::{Code, MESSAGE_MAX},
+    task::Task,
+};
 use std::any::Any;
 
 /// What must live until the message is sent, and is then the receiver's or given up.
@@ -29,9 +32,13 @@ impl Carried {
     }
 }
 
-/// Whether a send that ended with this code took the rights in the message's header and body out of the task.
+/// Whether a send of `size` bytes that ended with this code took the rights in the message's header and body out of the task.
 /// Every code of the receive's half of a call is behind one of the send's.
-pub(crate) fn is_taken(code: Code) -> bool {
+pub(crate) fn is_taken(code: Code, size: usize) -> bool {
+    // Its size is looked at first.
+    if size > MESSAGE_MAX {
+        return false;
+    }
     let sent = code == Code::SUCCESS || code.0 >= Code::RCV_INVALID_NAME.0 - 1;
     let destroyed = matches!(code, Code::SEND_NO_BUFFER | Code::SEND_INVALID_RIGHT | Code::SEND_INVALID_MEMORY);
     sent || destroyed || is_back(code)
@@ -45,7 +52,7 @@ pub(crate) fn is_back(code: Code) -> bool {
 /// After a send that ended with `code`: what the message carried is the receiver's or is given up. `sent` is the buffer
 /// as the send left it.
 pub(crate) fn settle(task: Task, code: Code, sent: &[u8], carried: Vec<Carried>) {
-    if is_taken(code) {
+    if is_taken(code, sent.len()) {
         carried.into_iter().for_each(Carried::gone);
     }
     if is_back(code) {

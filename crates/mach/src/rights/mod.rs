@@ -235,12 +235,12 @@ impl SendRight {
 impl SendOnceRight {
     /// Sends the one message. What it carries is given up in any case.
     pub fn send(self, message: Outgoing) -> Result<(), Error> {
-        let task = self.0.task;
+        let (task, size) = (self.0.task, message.size());
         let sent = message.send(task, (self.0.name, types::MOVE_SEND_ONCE), (0, 0), None);
         match sent {
             Ok(()) => std::mem::forget(self),
             // It went with the message, or came back and was given up with the rest.
-            Err(error) if is_taken(error.code) => std::mem::forget(self),
+            Err(error) if is_taken(error.code, size) => std::mem::forget(self),
             Err(_) => drop(self),
         }
         sent

@@ -159,10 +159,15 @@ impl Outgoing {
         self.body.extend((bytes.as_ptr().expose_provenance() as u64).to_le_bytes());
     }
 
+    /// How large it is.
+    pub(super) fn size(&self) -> usize {
+        HEADER + self.body.len()
+    }
+
     /// Sends it to `dest` with `reply`, each a name and its disposition.
     pub(super) fn send(self, task: Task, dest: (u32, u32), reply: (u32, u32), timeout: Option<Duration>) -> Result<(), Error> {
         let bits = dest.1 | reply.1 << 8 | if self.complex { COMPLEX } else { 0 };
-        let mut buffer = Vec::with_capacity(HEADER + self.body.len());
+        let mut buffer = Vec::with_capacity(self.size());
         buffer.extend(header(bits, dest.0, reply.0, self.id));
         buffer.extend(&self.body);
         let (timed, timeout) = milliseconds(timeout);
