@@ -14,13 +14,17 @@
 /* The child's messages, and what it is told. */
 enum { HOST = 40, PORT = 41, TASK = 42, CALL = 50, GO_ON = 51, ANSWER = 150, REQUEST = 500 };
 
-/* Sends a header that asks for an answer to `reply`. */
-static void ask(mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
+/* Sends a header that asks for an answer by a right to `reply`. */
+static void ask_by(mach_msg_type_name_t how, mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
     mach_msg_header_t header;
     fill(&header, to, id, sizeof header);
-    header.msgh_bits = MACH_MSGH_BITS(COPY, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+    header.msgh_bits = MACH_MSGH_BITS(COPY, how);
     header.msgh_local_port = reply;
     CHECK_CODE(mach_msg_send(&header), S);
+}
+
+static void ask(mach_port_t to, mach_port_t reply, mach_msg_id_t id) {
+    ask_by(MACH_MSG_TYPE_MAKE_SEND_ONCE, to, reply, id);
 }
 
 /* Gives its ports away, and receives nothing. */
@@ -69,6 +73,18 @@ static void call(mach_port_t task, mach_port_t host, mach_port_t reply) {
         ask(host, reply, REQUEST);
         receive(reply, REQUEST + 100);
     }
+}
+
+/* The host's answers to a port whose queue is full are lost, and its rights to the port are given up. */
+static void test_full(mach_port_t host, mach_port_t reply) {
+    mach_port_t port = MACH_PORT_NULL, previous;
+    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_RECEIVE, &port) == S);
+    for (unsigned i = 0; i <= MACH_PORT_QLIMIT_DEFAULT; i++) ask_by(MACH_MSG_TYPE_MAKE_SEND, host, port, REQUEST);
+    ask(host, reply, REQUEST);
+    receive(reply, REQUEST + 100);
+    for (unsigned i = 0; i < MACH_PORT_QLIMIT_DEFAULT; i++) receive(port, REQUEST + 100);
+    CHECK_CODE(mach_port_request_notification(self, port, MACH_NOTIFY_NO_SENDERS, 0, reply, MACH_MSG_TYPE_MAKE_SEND_ONCE, &previous), S);
+    receive(reply, MACH_NOTIFY_NO_SENDERS);
 }
 
 /* Answers each request with its number. */
@@ -135,6 +151,7 @@ int main(void) {
     send(other, GO_ON, port);
     receive(pending, ANSWER);
     call(task, host, reply);
+    test_full(host, reply);
     end(pid);
     pid = start(sleeper);
     task = receive(port, TASK);

@@ -20,7 +20,9 @@ use zerocopy::IntoBytes;
 impl Routes {
     /// Writes a message for a token when there is room for it.
     pub(crate) fn send_later(&mut self, number: LineId, mut message: Box<Message>) {
-        let Right::RemoteSendOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
+        // A send right's message is refused, and gives that right up.
+        let Right::RemoteSendOnce(once) = message.dest else { return self.state.destroy_message(message) };
+        message.dest = Right::Null;
         let Some(Once::Token { token, .. }) = self.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);
         };
