@@ -396,3 +396,47 @@ fn after_a_child_is_gone() {
         server.connection().exchange();
     });
 }
+
+/// A message of four bytes with so many descriptors.
+fn pass(fd: Fd, number: u32, files: &[Fd], flags: i32) -> bool {
+    let sent = messages::send(fd, vec![number.to_ne_bytes().to_vec()], files, flags);
+    assert!(sent.value == 4 || sent.errno == libc::EAGAIN && flags != 0, "{sent:?}");
+    sent.value == 4
+}
+
+#[track_caller]
+fn take(fd: Fd, number: u32, count: usize) {
+    let got = messages::receive(fd, &[4], messages::space(count), 0);
+    assert_eq!((got.bytes, got.files.len(), got.flags), (number.to_ne_bytes().to_vec(), count, 0), "message {number}");
+}
+
+/// As on a socket: it waits for the reader, or is told to.
+#[test]
+fn a_sender_of_many_descriptors_that_are_not_read() {
+    hooked(|| {
+        let _step = Step::begin("many descriptors");
+        let server = Server::listen();
+        for count in [1, 2, 100] {
+            let c = server.connection();
+            let files = vec![open_file(); count];
+            let (mut sent, mut read) = (0, 0);
+            for _ in 0..5 {
+                while pass(c.client, sent, &files, libc::MSG_DONTWAIT) {
+                    sent += 1;
+                }
+                assert_eq!(poll(&[(c.client, libc::POLLOUT)], 0), Ok(vec![0]), "after {sent}");
+                take(c.server, read, count);
+                read += 1;
+            }
+            (read..sent).for_each(|number| take(c.server, number, count));
+            assert_eq!(poll(&[(c.client, libc::POLLOUT)], 0), Ok(vec![libc::POLLOUT]));
+            thread::scope(|scope| {
+                scope.spawn(|| (0..2000).for_each(|number| assert!(pass(c.client, number, &files, 0))));
+                (0..2000).for_each(|number| take(c.server, number, count));
+            });
+            c.exchange();
+            assert_eq!(server.transports().last(), Some(&Transport::Ring));
+            good(call!(close(files[0])));
+        }
+    });
+}

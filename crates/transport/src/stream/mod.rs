@@ -8,6 +8,7 @@ mod give_back;
 mod grant;
 mod late;
 mod lock;
+mod mail;
 #[cfg(test)]
 pub(crate) mod pair;
 mod port;
@@ -26,18 +27,11 @@ pub(crate) use ready::ask_kernel;
 pub use receive::{How, Received};
 pub use state::mode;
 
-use crate::{
-    descriptor::Reserved,
-    epoll::EpollSet,
-    ledger::LedgerEntry,
-    line::{self, FdBatch, Heard, Message},
-    ports::end::End,
-    report,
-    settings::{Settings, Stage},
-};
+use crate::{descriptor::Reserved, epoll::EpollSet, ledger::LedgerEntry, ports::end::End, report, settings::Settings};
 use arc_swap::ArcSwap;
 use bells::Doors;
-use rustix::{event::PollFlags, io::Errno};
+use mail::Mail;
+use rustix::io::Errno;
 pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
     pace::Pace,
@@ -48,21 +42,10 @@ use slipway_fabric::{
 pub use state::{Counts, News};
 use state::{EndState, add, phase};
 use std::{
-    collections::VecDeque,
     io,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::BorrowedFd,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
-
-/// Most batches of descriptors that wait to be read; a peer that sends more than this ahead of its bytes is broken.
-const MOST_BATCHES: usize = 1024;
-
-/// Most descriptors in them together: a peer can't use up the numbers that this process has.
-const MOST_HELD: usize = 2 * line::MOST_DESCRIPTORS;
-
-/// Most messages taken off the line's socket in one go, more than its queue holds: a peer that never
-/// stops sending doesn't keep its reader there.
-const MOST_HEARD: usize = 1024;
 
 /// Which end of the connection a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,22 +111,6 @@ pub struct Stream {
     late_sleepers: AtomicU32,
 }
 
-#[derive(Debug, Default)]
-struct Mail {
-    batches: VecDeque<FdBatch>,
-    returned: VecDeque<FdBatch>,
-    /// Where batches were sent whose place the reader has not passed, as far as is known.
-    placed: VecDeque<u64>,
-}
-
-impl Mail {
-    fn has_space(&self, batch: &FdBatch) -> bool {
-        let waiting = || self.batches.iter().chain(&self.returned);
-        let held: usize = waiting().map(|p| p.descriptors.len()).sum();
-        waiting().count() < MOST_BATCHES && held + batch.descriptors.len() <= MOST_HELD
-    }
-}
-
 /// What the process does when a connection of its gets a segment.
 static AT_SEGMENT: OnceLock<fn()> = OnceLock::new();
 
@@ -157,9 +124,6 @@ const LOOK: u64 = 16;
 
 /// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
 const PATIENCE: u32 = 64;
-
-/// How long a thread that is awake waits for woken sleepers to get up, in nanoseconds, before it does without shared memory for their sake.
-const SLEEPERS_GRACE: u64 = 500_000_000;
 
 /// The lock's content, also after a thread panicked with it.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -353,94 +317,6 @@ impl Stream {
     pub fn fork_failed(&self) {
         self.record.iter().for_each(LedgerEntry::fork_failed);
         self.renounce();
-    }
-
-    /// Takes all messages off the line's socket.
-    pub fn attend(&self) {
-        self.attend_to(None);
-    }
-
-    /// Takes messages off the line's socket until it has heard `bells` of them ring: a sleeper
-    /// expects one for each time it armed its flag and saves the call that would find no more.
-    fn attend_to(&self, bells: Option<u32>) {
-        if let Some(end) = self.port() {
-            return end.office().collect();
-        }
-        let mut mail = locked(&self.mail);
-        let mut heard = 0;
-        let tells = bells.is_none() && self.in_sets.load(Relaxed) != 0;
-        for _ in 0..MOST_HEARD {
-            if !self.line_alive() {
-                break;
-            }
-            match line::hear(self.socket.load().as_fd()) {
-                Heard::Nothing => break,
-                Heard::Message(Message::Bell) => {
-                    add(&self.counts.heard, 1);
-                    heard += 1;
-                    if tells {
-                        self.took_bell.store(1, Relaxed);
-                    }
-                    if Some(heard) == bells && Settings::get().stage != Stage::One {
-                        break;
-                    }
-                }
-                Heard::Message(Message::FdBatch(batch)) if mail.has_space(&batch) => {
-                    mail.batches.push_back(batch);
-                    self.batches_waiting.store(mail.batches.len() as u32, Relaxed);
-                    let taken = &self.state.rx.batches_taken;
-                    taken.store(taken.load(Relaxed).wrapping_add(1), Relaxed);
-                }
-                Heard::Message(Message::Returned(batch)) if mail.has_space(&batch) => mail.returned.push_back(batch),
-                Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
-                    match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
-                        Ok(opened) => {
-                            report::debug(format_args!("connected through shared memory, {ring} bytes a direction"));
-                            self.adopt(opened);
-                        }
-                        Err(error) => {
-                            report::warn(format_args!(
-                                "the server's segment can't be used ({error}); the connection stays on its socket"
-                            ));
-                            self.state.common.phase.store(phase::PLAIN, Relaxed);
-                        }
-                    }
-                }
-                Heard::Message(Message::Doorbell(door)) if self.awaits_door() => self.take_door(door),
-                Heard::Message(Message::Decline) if self.awaits_answer() => self.state.common.phase.store(phase::PLAIN, Relaxed),
-                Heard::Gone => {
-                    self.state.common.line_gone.store(1, Relaxed);
-                    if self.awaits_answer() {
-                        self.state.common.phase.store(phase::PLAIN, Relaxed);
-                    }
-                }
-                Heard::Message(_) | Heard::Nonsense => {
-                    report::debug(format_args!("process {} sent nonsense; its line ends", self.peer_pid));
-                    self.state.common.line_gone.store(1, Relaxed);
-                }
-            }
-        }
-    }
-
-    /// As [`Stream::attend`] for a thread that is awake while other threads may sleep on the bell.
-    /// To take a message that they have not heard yet would leave them asleep; but any message wakes
-    /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. A sleeper that does not run
-    /// meanwhile (stopped, killed in a forked child, or without a processor) is roused otherwise, once no lock is held.
-    fn attend_awake(&self) {
-        if self.late_sleepers.load(Relaxed) != 0 {
-            return self.attend();
-        }
-        let start = now();
-        while !self.state.common.sleepers.if_none(|| self.attend()) {
-            if !ready::ask_kernel(self.line_socket().as_fd(), PollFlags::IN).intersects(PollFlags::IN | PollFlags::HUP) {
-                return;
-            }
-            if now().wrapping_sub(start) > SLEEPERS_GRACE {
-                self.late_sleepers.store(1, Relaxed);
-                return self.attend();
-            }
-            rustix::thread::sched_yield();
-        }
     }
 
     fn awaits_answer(&self) -> bool {

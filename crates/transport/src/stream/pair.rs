@@ -1,10 +1,11 @@
 //! Both ends of a connection, for unit tests.
 
 use super::*;
+use crate::line;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::{
     io::{IoSlice, IoSliceMut},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
 };
 
 /// The ends, with their sockets.

@@ -103,6 +103,7 @@ impl Stream {
             return segment.tx.free(&mut cursor, 1).map_or(true, |space| space > 0);
         }
         let writable = segment.tx.unread(&mut cursor).map_or(true, |used| pace::enough(used, segment.tx.size()));
+        let writable = writable && !self.awaits_reader(segment);
         if writable {
             tx.full.store(0, Relaxed);
             self.pace.learn(cursor.head_seen);

@@ -1,11 +1,10 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
 use super::{
-    Stream, coarse_now, locked, mode,
+    Stream, coarse_now, mode,
     send::{BY_BELL, piece},
     state::{Change, add},
 };
-use crate::line::FdBatch;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -386,70 +385,6 @@ impl Stream {
         let rx = &self.state.rx;
         let ring = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING);
         !ring.is_some_and(|s| s.rx.readable(rx.head.load(Relaxed))) && !rustix::io::ioctl_fionread(fd).is_ok_and(|n| n > 0)
-    }
-
-    /// Finds the descriptors whose place is reached by this read, and ends the read where theirs
-    /// ends, as the kernel does.
-    #[cold]
-    fn take_batch(
-        &self,
-        fd: BorrowedFd<'_>,
-        segment: &Segment,
-        cursor: &RxCursor,
-        got: &mut Received,
-        how: How,
-    ) -> Result<(), Errno> {
-        let announced = segment.rx.attachments();
-        if self.state.rx.batches_taken.load(Relaxed) != announced {
-            self.attend_awake();
-        }
-        let mut mail = locked(&self.mail);
-        while let Some(batch) = mail.batches.front() {
-            let place = batch.at.wrapping_sub(cursor.head);
-            if place > u64::MAX / 2 {
-                // Its place has passed: only a peer that breaks the rules sends one late.
-                mail.batches.pop_front();
-                continue;
-            }
-            // A read of nothing takes the descriptors that are next, as the kernel does.
-            if place >= got.bytes as u64 && place != 0 {
-                break;
-            }
-            if batch.descriptors.is_empty() {
-                // What a read of nothing left: see below.
-                if got.bytes == 0 {
-                    break;
-                }
-                mail.batches.pop_front();
-                continue;
-            }
-            let end = place.saturating_add(batch.len.max(1));
-            got.bytes = got.bytes.min(usize::try_from(end).unwrap_or(usize::MAX));
-            if how.peek {
-                let copies = batch.descriptors.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 0));
-                if how.descriptors {
-                    got.descriptors = copies.collect::<Result<_, _>>()?;
-                }
-            } else if let Some(batch) = mail.batches.pop_front()
-                && how.descriptors
-            {
-                got.descriptors = batch.descriptors;
-            }
-            if got.bytes == 0 && !how.peek {
-                // The place stays known: a peer that takes its bytes back waits for what lay there.
-                mail.batches.push_front(FdBatch { at: cursor.head, len: 1, descriptors: Vec::new() });
-            }
-            got.dropped = !how.descriptors;
-            break;
-        }
-        self.batches_waiting.store(mail.batches.len() as u32, Relaxed);
-        let lost =
-            self.state.rx.batches_taken.load(Relaxed) != announced && mail.batches.is_empty() && got.descriptors.is_empty();
-        drop(mail);
-        if lost && !self.line_alive() {
-            return Err(self.condemn(fd, slipway_fabric::Corrupt { what: "count of descriptors" }));
-        }
-        Ok(())
     }
 
     /// Bytes that can be read without blocking (FIONREAD), beside `on_socket`, what the kernel says

@@ -1,7 +1,7 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
 use super::{
-    OUTPUT, Role, Stream, coarse_now, locked, mode,
+    OUTPUT, Role, Stream, coarse_now, mode,
     state::{Change, add},
 };
 use crate::line;
@@ -13,11 +13,7 @@ use slipway_fabric::{
     ring::{Ring, UNOPENED},
     sync::Ordering::Relaxed,
 };
-use std::{
-    io::IoSlice,
-    mem::MaybeUninit,
-    os::fd::{AsFd, BorrowedFd},
-};
+use std::{io::IoSlice, mem::MaybeUninit, os::fd::BorrowedFd};
 
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds of the coarse clock.
 const PROBE: u64 = 1_000_000;
@@ -161,23 +157,9 @@ impl Stream {
         }
         let n = want.min(space);
         let _change = (!descriptors.is_empty()).then(|| Change::begin(&tx.unfinished));
-        if !descriptors.is_empty() {
-            match line::send_batch(self.line_socket().as_fd(), cursor.tail, n as u64, descriptors) {
-                Ok(()) => {
-                    let placed = &mut locked(&self.mail).placed;
-                    while placed.front().is_some_and(|at| *at < cursor.head_seen) {
-                        placed.pop_front();
-                    }
-                    placed.push_back(cursor.tail);
-                    segment.tx.count_attachment();
-                }
-                // The peer has given up its end just now: the stream goes on over the socket.
-                Err(error) if error.raw_os_error() == Some(Errno::PIPE.raw_os_error()) => {
-                    self.state.common.line_gone.store(1, Relaxed);
-                    return Ok(None);
-                }
-                Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-            }
+        // A peer that has given up its end just now: the stream goes on over the socket.
+        if !descriptors.is_empty() && !self.place_batch(fd, segment, &mut cursor, n as u64, descriptors)? {
+            return Ok(None);
         }
         segment.tx.begin(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
         let mut left = n;

@@ -263,6 +263,12 @@ pub struct TxState {
     pub returning_from: AtomicU64,
     /// 1: a send found too little space, and half of the ring has not been free since.
     pub full: AtomicU32,
+    /// What the reader must have passed before there is space, after a send that found too many descriptors ahead of it.
+    pub awaited: AtomicU64,
+    /// Descriptors ahead of the reader, at most: sent before `ahead_from`, and since.
+    pub ahead_before: AtomicU32,
+    pub ahead: AtomicU32,
+    pub ahead_from: AtomicU64,
     /// Counts sends that found too little space (wraps).
     pub blocked: AtomicU32,
     /// The peer's hint when it was last seen alive: the receiving half has its own.

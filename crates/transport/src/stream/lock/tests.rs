@@ -7,7 +7,10 @@ use super::super::{
     *,
 };
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
-use std::io::{IoSlice, IoSliceMut};
+use std::{
+    io::{IoSlice, IoSliceMut},
+    os::fd::AsFd,
+};
 
 /// Two ends, of which one is on the ring.
 fn ends() -> Ends {
