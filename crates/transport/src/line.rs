@@ -6,8 +6,8 @@
 use rustix::{
     io::Errno,
     net::{
-        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
-        send, sendmsg,
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+        recv, recvmsg, send, sendmsg,
     },
 };
 use std::{
@@ -83,6 +83,8 @@ pub struct FdBatch {
     pub len: u64,
     /// The descriptors.
     pub descriptors: Vec<OwnedFd>,
+    /// Some could not be taken: this process had no numbers for them, or they were not asked for.
+    pub cut: bool,
 }
 
 const BELL: u8 = 0;
@@ -162,7 +164,7 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
         }
         Message::Returned(batch) => {
             let descriptors: Vec<_> = batch.descriptors.iter().map(AsFd::as_fd).collect();
-            post(socket, &two_words(RETURNED, batch.at, batch.len), &descriptors)
+            return_batch(socket, batch.at, batch.len, &descriptors)
         }
         Message::Text(text) => {
             let mut bytes = vec![TEXT];
@@ -175,6 +177,11 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
 /// Sends descriptors ahead of the stream bytes `at..at + len` that they belong to.
 pub fn send_batch(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     post(socket, &two_words(FD_BATCH, at, len), descriptors)
+}
+
+/// Sends back descriptors that belong to the stream bytes `at..at + len`.
+pub fn return_batch(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    post(socket, &two_words(RETURNED, at, len), descriptors)
 }
 
 /// Sends what rings from now on in place of a bell.
@@ -195,20 +202,59 @@ pub enum Heard {
     Nonsense,
 }
 
+/// What is next on a line's socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Descriptors that belong to the stream bytes `at..at + len`.
+    Batch {
+        /// Position of the first byte.
+        at: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// Another message, or the end.
+    Other,
+    /// Nothing now.
+    Nothing,
+}
+
+/// Looks at what is next without taking it.
+pub fn next(socket: BorrowedFd<'_>) -> Next {
+    let mut bytes = [0; LONGEST];
+    let n = loop {
+        match recv(socket, &mut bytes, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Err(Errno::INTR | Errno::CONNRESET) => {}
+            Err(Errno::AGAIN) => return Next::Nothing,
+            Err(_) => return Next::Other,
+            Ok((n, _)) => break n,
+        }
+    };
+    match parse(&bytes[..n], Vec::new()) {
+        Some(Message::FdBatch(FdBatch { at, len, .. })) => Next::Batch { at, len },
+        _ => Next::Other,
+    }
+}
+
 /// Takes one message off the socket without waiting.
 pub fn hear(socket: BorrowedFd<'_>) -> Heard {
-    hear_into(socket, &mut [0; LONGEST])
+    hear_into(socket, &mut [0; LONGEST], RecvFlags::empty(), true)
+}
+
+/// As [`hear`]. `peek`: leaves the message there, and has copies of its descriptors. Descriptors that are not `wanted` are dropped.
+pub fn hear_batch(socket: BorrowedFd<'_>, peek: bool, wanted: bool) -> Heard {
+    let flags = if peek { RecvFlags::PEEK } else { RecvFlags::empty() };
+    hear_into(socket, &mut [0; LONGEST], flags, wanted)
 }
 
 /// As [`hear`], for a caller that expects texts.
 pub fn hear_text(socket: BorrowedFd<'_>) -> Heard {
-    hear_into(socket, &mut vec![0; LONGEST_TEXT + 1])
+    hear_into(socket, &mut vec![0; LONGEST_TEXT + 1], RecvFlags::empty(), true)
 }
 
-fn hear_into(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Heard {
+fn hear_into(socket: BorrowedFd<'_>, bytes: &mut [u8], flags: RecvFlags, descriptors: bool) -> Heard {
     let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let mut control = if descriptors { RecvAncillaryBuffer::new(&mut space) } else { RecvAncillaryBuffer::default() };
+    let flags = flags | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let received = loop {
         match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
             // An end that closed with messages unread: the kernel says so once, ahead of what it sent.
@@ -227,7 +273,13 @@ fn hear_into(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Heard {
             descriptors.extend(fds);
         }
     }
-    parse(&bytes[..received.bytes], descriptors).map_or(Heard::Nonsense, Heard::Message)
+    match parse(&bytes[..received.bytes], descriptors) {
+        Some(Message::FdBatch(batch)) => {
+            let cut = received.flags.contains(ReturnFlags::CTRUNC);
+            Heard::Message(Message::FdBatch(FdBatch { cut, ..batch }))
+        }
+        message => message.map_or(Heard::Nonsense, Heard::Message),
+    }
 }
 
 /// Reads a message out of bytes and descriptors that a peer sent.
@@ -255,7 +307,7 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
         DOORBELL if descriptors.len() == 1 => Message::Doorbell(descriptors.pop()?),
         FD_BATCH | RETURNED => {
             let (at, len) = parse_two_words(bytes)?;
-            let batch = FdBatch { at, len, descriptors };
+            let batch = FdBatch { at, len, descriptors, cut: false };
             if kind == FD_BATCH { Message::FdBatch(batch) } else { Message::Returned(batch) }
         }
         _ => return None,

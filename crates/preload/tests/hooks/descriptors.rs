@@ -440,3 +440,97 @@ fn a_sender_of_many_descriptors_that_are_not_read() {
         }
     });
 }
+
+/// What has come and was not received is nothing that the program could meet by its number.
+#[test]
+fn descriptors_that_are_not_received_yet() {
+    hooked(|| {
+        let _step = Step::begin("descriptors under way");
+        let server = Server::listen();
+        let c = server.connection();
+        let files: Vec<Fd> = (0..3).map(|_| call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))).collect();
+        let receive = || messages::receive_open(c.server, &[4], messages::space(1), 0);
+        // Held by a thread that waited for something else, or not.
+        for waits in [false, true] {
+            (0..3).for_each(|i| assert!(pass(c.client, i, &files[i as usize..][..1], 0)));
+            if waits {
+                assert_eq!(poll(&[(c.server, 0)], 20), Ok(vec![0]));
+            }
+            let (_, first) = receive();
+            let own = first[0] + 1;
+            good(call!(dup2(files[0], own)));
+            let (second, numbers) = receive();
+            assert_eq!((second.files, numbers.len()), (vec![(identity(files[1]).0, identity(files[1]).1, false)], 1));
+            assert!(numbers[0] > own, "{numbers:?} has to be another than {own}");
+            assert_eq!(identity(own), identity(files[0]), "the program's own");
+            good(call!(close_range(own as u32, own as u32 + 50, 0)));
+            let (third, numbers) = messages::receive_open(c.server, &[4], messages::space(1), libc::MSG_CMSG_CLOEXEC);
+            assert_eq!(third.files, [(identity(files[2]).0, identity(files[2]).1, true)]);
+            assert_eq!(numbers, [own], "the lowest that is free");
+            first.into_iter().chain(numbers).for_each(|fd| _ = good(call!(close(fd))));
+        }
+        assert_eq!(server.transports(), [Transport::Ring]);
+    });
+}
+
+/// A thread that waits in an epoll set, of which this tells when it sleeps.
+fn await_sleep(thread: i32) {
+    let path = format!("/proc/self/task/{thread}/syscall");
+    let waits = [crate::waking::EPOLL_WAIT, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2].map(|n| n.to_string());
+    let is_asleep = |call: String| waits.iter().any(|wait| call.split(' ').next() == Some(wait));
+    while !std::fs::read_to_string(&path).is_ok_and(is_asleep) {
+        thread::yield_now();
+    }
+}
+
+/// Neither the sender of too many descriptors nor their reader, which waits for space itself, sleeps through what it waits for.
+#[test]
+fn epoll_sets_of_both_ends_while_descriptors_are_not_read() {
+    hooked(|| {
+        let _step = Step::begin("epoll sets beside many descriptors");
+        let server = Server::listen();
+        let file = open_file();
+        for edge in [0, libc::EPOLLET as u32] {
+            let c = server.connection();
+            let sets = [c.client, c.server].map(|fd| {
+                let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+                crate::support::connection::watch(set, fd, libc::EPOLLOUT as u32 | edge, 0);
+                set
+            });
+            let wait = |set, timeout| {
+                let mut event = libc::epoll_event { events: 0, u64: 0 };
+                good(call!(epoll_wait(set, &raw mut event, 1, timeout)))
+            };
+            sets.iter().for_each(|set| assert_eq!(wait(*set, -1), 1));
+            let data = [1; 4096];
+            assert_eq!(good(call!(send(c.server, data.as_ptr().cast(), 4096, libc::MSG_DONTWAIT))), 4096);
+            assert_eq!(call!(send(c.server, data.as_ptr().cast(), 1, libc::MSG_DONTWAIT)), -1);
+            let (mut sent, mut read) = (0, 0);
+            while pass(c.client, sent, &[file], libc::MSG_DONTWAIT) {
+                sent += 1;
+            }
+            let asleep = |set, awake: &mut dyn FnMut()| {
+                thread::scope(|scope| {
+                    let (tell, told) = std::sync::mpsc::channel();
+                    let waiter = scope.spawn(move || {
+                        tell.send(call!(gettid())).expect("somebody listens");
+                        wait(set, -1)
+                    });
+                    await_sleep(told.recv().expect("a thread"));
+                    awake();
+                    assert_eq!(waiter.join().expect("no panic"), 1);
+                });
+            };
+            asleep(sets[1], &mut || assert_eq!(read_up_to(c.client, 4096), data));
+            assert_eq!(wait(sets[0], 0), 0);
+            asleep(sets[0], &mut || {
+                while read < sent {
+                    take(c.server, read, 1);
+                    read += 1;
+                }
+            });
+            sets.into_iter().for_each(|set| _ = good(call!(close(set))));
+            c.exchange();
+        }
+    });
+}

@@ -4,9 +4,9 @@ use libc::{POLLIN, SHUT_WR, pid_t};
 use slipway_transport::status::Transport;
 
 use crate::support::{
-    Connection, Server,
-    calls::{call, child, good, join, pipe, poll, read_up_to, write_all},
-    hooked,
+    Connection, Fd, Server,
+    calls::{call, child, good, identity, join, pipe, poll, read_up_to, write_all},
+    hooked, messages,
     watchdog::Step,
 };
 
@@ -187,5 +187,50 @@ fn a_parent_that_ends_leaves_the_connection_to_its_child() {
         let connection = &status.connections[0];
         assert_eq!((connection.pid, connection.transport), (heir, Transport::Ring), "{status:?}");
         call!(close(accepted));
+    });
+}
+
+/// Each process has what it reads, whichever slept or read before, and nobody keeps what another has received.
+#[test]
+fn descriptors_go_to_the_process_that_reads() {
+    hooked(|| {
+        let _step = Step::begin("descriptors in turn");
+        let (_server, c) = connected();
+        let files: Vec<Fd> = (0..5).map(|_| call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))).collect();
+        let (output, input) = pipe();
+        for file in &files {
+            assert_eq!(messages::send(c.client, vec![b"!".to_vec()], &[*file], 0).value, 1);
+        }
+        assert_eq!(messages::send(c.client, vec![b"!".to_vec()], &[input], 0).value, 1);
+        good(call!(close(input)));
+        let receive = |file: Fd| {
+            assert_eq!(poll(&[(c.server, POLLIN)], -1), Ok(vec![POLLIN]));
+            let got = messages::receive(c.server, &[1], messages::space(1), 0);
+            got.files == [(identity(file).0, identity(file).1, false)] && got.flags == 0
+        };
+        assert!(receive(files[0]));
+        let (go, told) = (pipe(), pipe());
+        let pid = child(|| {
+            call!(close(go.1));
+            let mut all = true;
+            for file in [files[1], files[3]] {
+                all &= read_up_to(go.0, 1) == b"!" && receive(file);
+                write_all(told.1, b"!");
+            }
+            // Until the end of the pipe, of which it has nothing.
+            all && read_up_to(go.0, 1) == b"!"
+        });
+        for file in [files[2], files[4]] {
+            // It sleeps for something else while descriptors are there.
+            assert_eq!(poll(&[(c.server, 0)], 20), Ok(vec![0]));
+            write_all(go.1, b"!");
+            assert_eq!(read_up_to(told.0, 1), b"!");
+            assert!(receive(file));
+        }
+        assert_eq!(messages::receive(c.server, &[1], messages::space(1), 0).files.len(), 1);
+        assert!(read_up_to(output, 1).is_empty());
+        write_all(go.1, b"!");
+        join(pid);
+        c.exchange();
     });
 }

@@ -30,7 +30,7 @@ use crate::support::{
 const STEPS: usize = 12_000;
 
 /// The call that epoll_wait(2) makes, where it has its own.
-const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { libc::SYS_epoll_pwait };
+pub const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { libc::SYS_epoll_pwait };
 
 /// What the program has registered with its descriptors.
 const DATA: u64 = 7;

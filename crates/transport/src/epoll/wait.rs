@@ -266,7 +266,8 @@ impl EpollSet {
                             let hang_up = event.events & HUP != 0;
                             let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells, fd);
                             // At stage one a bell comes with every write, and a full queue gives no edges.
-                            if hang_up || answer || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
+                            let full = bells.is_multiple_of(UNHEARD) || entry.stream.is_crowded();
+                            if hang_up || answer || full || Settings::get().stage == Stage::One {
                                 entry.stream.heard_in_set();
                             }
                         }

@@ -1,11 +1,7 @@
 //! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
 
 use super::{Stream, locked, mode, now, ready::ask_kernel, send::send_socket, state::Change};
-use crate::{
-    descriptor::Reserved,
-    line::{self, Message},
-    report,
-};
+use crate::{descriptor::Reserved, line, report};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -97,7 +93,7 @@ impl Stream {
         self.return_to_socket(fd);
         // From here on the peer can send nothing over the line, and what it has sent is heard here.
         let _ = rustix::net::shutdown(self.line_socket().as_fd(), rustix::net::Shutdown::Read);
-        self.attend();
+        self.attend_last();
         self.state.rx.giving_back.load(Relaxed) == 0 || self.return_batches()
     }
 
@@ -177,6 +173,7 @@ impl Stream {
             if can && segment.rx.give_back() {
                 // From here on what came over the line, and what still comes, is sent back.
                 rx.giving_back.store(1, Relaxed);
+                self.attend_awake();
                 self.return_batches();
                 rx.mode.store(mode::AFTER, Relaxed);
             }
@@ -204,15 +201,13 @@ impl Stream {
     /// when it has space and misses some.
     fn return_batches(&self) -> bool {
         let mut mail = locked(&self.mail);
-        while let Some(batch) = mail.batches.pop_front() {
-            let message = Message::Returned(batch);
-            let sent = line::send_message(self.line_socket().as_fd(), &message);
-            if sent.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock)
-                && let Message::Returned(batch) = message
-            {
-                mail.batches.push_front(batch);
+        while let Some(batch) = mail.batches.front() {
+            let descriptors: Vec<_> = batch.descriptors.iter().map(AsFd::as_fd).collect();
+            let sent = line::return_batch(self.line_socket().as_fd(), batch.at, batch.len, &descriptors);
+            if sent.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock) {
                 return false;
             }
+            mail.batches.pop_front();
         }
         self.batches_waiting.store(0, Relaxed);
         true

@@ -58,3 +58,115 @@ fn a_sender_ahead_by_too_many_descriptors_waits() {
         assert!(ends.client.0.on_ring() && ends.server.0.line_alive());
     }
 }
+
+/// What the server's line still says to a sleeper.
+fn rings(ends: &Ends) -> bool {
+    let line = ends.server.0.line_socket();
+    super::super::ask_kernel(line.as_fd(), rustix::event::PollFlags::IN).contains(rustix::event::PollFlags::IN)
+}
+
+/// A thread that waits for something else than bytes is woken once more.
+fn sleep_and_wake(ends: &Ends) {
+    ends.server.0.lie_down(OUTPUT);
+    ends.server.0.get_up(rings(ends));
+}
+
+#[test]
+fn what_a_read_does_not_reach_stays_on_the_line() {
+    let ends = ends();
+    for (byte, count) in [(1, 2), (2, 1), (3, 0), (4, 3)] {
+        assert_eq!(ends.pass(byte, count), Ok(1));
+    }
+    let (peeked, bare) = (How { peek: true, ..WITH }, How::default());
+    for (byte, count, left) in [(1, 2, true), (2, 1, true), (3, 0, true), (4, 3, false)] {
+        for how in [peeked, WITH] {
+            let got = ends.receive_byte(how).map(|(byte, descriptors)| (byte, descriptors.len()));
+            assert_eq!(got, Ok((byte, count)));
+            assert!(locked(&ends.server.0.mail).batches.is_empty());
+        }
+        assert_eq!(rings(&ends), left, "behind {byte}");
+    }
+    // By a read of nothing, by one that drops them, and by one of bytes that are far behind.
+    let (server, fd) = (&ends.server.0, ends.server.1.as_fd());
+    for byte in [5, 6] {
+        assert_eq!(ends.pass(byte, 2), Ok(1));
+    }
+    assert_eq!(server.receive(fd, &mut [IoSliceMut::new(&mut [])], WITH).map(|got| got.descriptors.len()), Ok(2));
+    assert_eq!(ends.receive_byte(WITH).map(|(byte, descriptors)| (byte, descriptors.len())), Ok((5, 0)));
+    assert_eq!(ends.receive_byte(bare).map(|(byte, _)| byte), Ok(6));
+    assert!(!rings(&ends) && server.on_ring());
+}
+
+#[test]
+fn a_batch_in_the_way_of_a_sleeper_waits_out_of_the_programs_sight() {
+    let ends = ends();
+    for byte in 0..3 {
+        assert_eq!(ends.pass(byte, 2), Ok(1));
+    }
+    let wakes = std::iter::repeat_with(|| sleep_and_wake(&ends)).take(20).take_while(|()| rings(&ends)).count();
+    assert!(wakes < 20, "the sleeper does not sleep");
+    for byte in 0..3 {
+        let held: Vec<_> = locked(&ends.server.0.mail).batches.iter().flat_map(|p| &p.descriptors).map(number).collect();
+        assert!(held.len() == 2 * (3 - byte) && held.into_iter().all(crate::descriptor::is_reserved));
+        for how in [How { peek: true, ..WITH }, WITH] {
+            let (got, descriptors) = ends.receive_byte(how).expect("it was sent");
+            assert_eq!((usize::from(got), descriptors.len()), (byte, 2));
+            assert!(!descriptors.iter().map(number).any(crate::descriptor::is_reserved));
+        }
+    }
+    assert!(ends.server.0.on_ring());
+}
+
+fn number(fd: impl AsFd) -> std::os::fd::RawFd {
+    std::os::fd::AsRawFd::as_raw_fd(&fd.as_fd())
+}
+
+/// Another process would miss what this one holds; and what only one may hold is not to keep the other from sleeping.
+#[test]
+fn a_family_leaves_batches_to_the_process_that_reads() {
+    let ends = ends();
+    ends.server.0.state.common.forked.store(1, Relaxed);
+    assert_eq!((ends.pass(0, 1), ends.pass(1, 1)), (Ok(1), Ok(1)));
+    for _ in 0..20 {
+        sleep_and_wake(&ends);
+        ends.server.0.attend();
+    }
+    let is_left = || locked(&ends.server.0.mail).batches.is_empty() && rings(&ends);
+    assert!(is_left());
+    assert_eq!(ends.receive_byte(WITH).map(|(byte, descriptors)| (byte, descriptors.len())), Ok((0, 1)));
+    // The bell that may lie between the two, and the second.
+    (0..2).for_each(|_| sleep_and_wake(&ends));
+    assert!(is_left());
+    // As if it had slept for long.
+    locked(&ends.server.0.mail).left.as_mut().expect("it is there").1 = 1;
+    sleep_and_wake(&ends);
+    let (server, fd) = (&ends.server.0, ends.server.1.as_fd());
+    server.look(fd, OUTPUT, None);
+    let got = loop {
+        ends.client.0.look(ends.client.1.as_fd(), OUTPUT, None);
+        match ends.receive_byte(WITH) {
+            Err(Errno::AGAIN) => server.look(fd, OUTPUT, None),
+            got => break got,
+        };
+    };
+    assert_eq!(got.map(|(byte, descriptors)| (byte, descriptors.len())), Ok((1, 1)));
+    assert!(server.is_plain());
+}
+
+/// What came before the line ended is delivered.
+#[test]
+fn a_peer_that_goes_leaves_what_it_sent() {
+    let Ends { client, server } = ends();
+    let own = server.1.as_fd();
+    for byte in 0..3 {
+        assert_eq!(client.0.send(client.1.as_fd(), &[IoSlice::new(&[byte])], &[own]), Ok(1));
+    }
+    drop(client);
+    // It learns of the end while it sends.
+    assert_eq!(server.0.send(own, &[IoSlice::new(b"x")], &[own]), Err(Errno::PIPE));
+    for byte in 0..3 {
+        let mut to = [0];
+        let got = server.0.receive(own, &mut [IoSliceMut::new(&mut to)], WITH).expect("it was sent");
+        assert_eq!((to[0], got.descriptors.len()), (byte, 1));
+    }
+}
