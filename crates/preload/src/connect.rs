@@ -189,7 +189,9 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return restored(fd, plain()) };
             let result = restored(fd, real());
             let flags = flags(fd);
+            // It is known since, if another thread gave it to others while this one waited.
             if result == 0
+                && !table::is_known(fd)
                 && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0))
             {
                 for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
@@ -214,10 +216,10 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 
 /// What connect(2) gave. A socket that it left without a connection may be bound, and has no name, as without hooks.
 fn restored(fd: c_int, result: c_int) -> c_int {
-    let error = last_error();
     if result == 0 {
         return result;
     }
+    let error = last_error();
     // Who is told to try once more does so with the same name.
     let again = matches!(error, Errno::AGAIN | Errno::INTR);
     // SAFETY: no pointers.

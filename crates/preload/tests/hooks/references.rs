@@ -1,14 +1,14 @@
 //! Sockets that others have before they connect, by a second number or in another process: who has one so knows nothing of a
 //! ring, and the connection stays on its socket.
 
-use std::process::Command;
+use std::{process::Command, sync::mpsc, thread};
 
 use libc::{AF_UNIX, EPOLLIN, F_DUPFD, POLLIN, SOCK_STREAM};
 use slipway_transport::status::Transport;
 
 use crate::support::{
-    Fd, Server,
-    calls::{call, child, close_all, good, join, pipe, poll, read_up_to, write_all},
+    Connection, Fd, Server,
+    calls::{call, child, close_all, errno, good, join, pipe, poll, read_up_to, set_nonblocking, write_all},
     connection::{connect, socket, watch},
     hooked, messages,
     watchdog::Step,
@@ -81,6 +81,50 @@ fn a_socket_that_a_child_has() {
             close_all([client, accepted, set]);
         }
         drop(server.connection());
+    });
+}
+
+#[test]
+fn a_socket_that_a_child_gets_while_it_connects() {
+    hooked(|| {
+        let _step = Step::begin("connect, and fork meanwhile");
+        let server = Server::listen();
+        let mut waiting = Vec::new();
+        let client = loop {
+            let client = socket();
+            set_nonblocking(client, true);
+            if connect(client, &server.name) != 0 {
+                assert_eq!(errno(), libc::EAGAIN);
+                break client;
+            }
+            waiting.push(client);
+        };
+        set_nonblocking(client, false);
+        let (sender, thread) = mpsc::channel();
+        let (released, release) = pipe();
+        thread::scope(|scope| {
+            let connects = scope.spawn(|| {
+                sender.send(call!(gettid())).expect("the test waits");
+                good(connect(client, &server.name));
+            });
+            let thread = thread.recv().expect("its number");
+            let calls = || std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).expect("its call");
+            while !calls().starts_with(&format!("{} ", libc::SYS_connect)) {}
+            let pid = child(|| {
+                call!(close(release));
+                read_up_to(released, 1) == b"!" && read_up_to(client, 4) == b"from"
+            });
+            let accepted: Vec<_> = waiting.iter().map(|_| server.accept()).collect();
+            let last = Connection { client, server: server.accept() };
+            connects.join().expect("connects");
+            last.exchange();
+            assert_eq!(server.transports().last(), Some(&Transport::Socket));
+            write_all(last.server, b"from");
+            write_all(release, b"!");
+            join(pid);
+            close_all(accepted);
+        });
+        close_all(waiting);
     });
 }
 
