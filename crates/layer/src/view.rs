@@ -432,7 +432,11 @@ impl View {
 
     /// Whether this is so of a directory and of all above it.
     pub fn is_hosts_way(&self, dir: &TreePath) -> bool {
-        self.is_hosts(dir) && (dir.is_root() || self.is_hosts_way(&dir.parent()))
+        // What goes through is the host's with all that is below it.
+        let through = self.rules.through.iter().filter(|rule| dir.is_within(rule)).map(|rule| rule.components().count());
+        let mut names: Vec<&[u8]> = dir.components().collect();
+        names.truncate(through.min().map_or(names.len(), |count| count.saturating_sub(1)));
+        !self.is_hidden(dir) && self.layers.iter().all(|layer| !layer.tree.scaffold_depth(&names).1)
     }
 
     /// Whether a name is that of a directory of the host's, without links on the way, with one of the topmost layer over it that has no

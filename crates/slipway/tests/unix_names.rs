@@ -366,3 +366,20 @@ print(open('new/file').read(), open('new/file', 'r+').read(), open('a/b/file').r
     assert_eq!(run(Some(&["--net-only"])), host);
     assert_eq!(run(Some(&[])), host);
 }
+
+/// What a change says of the directories above it is not said again for each of them: the watchdog would end this one.
+#[test]
+fn a_change_in_a_deep_directory_takes_no_minutes() {
+    const DEEP: usize = 500;
+    let script = format!(
+        "import os
+for n in range({DEEP}): os.chdir('a')
+open('file', 'w').write('new'); print(open('file').read(), os.listdir())
+os.rename('file', '../there')
+for n in range({DEEP}): os.chdir('..')
+print(open('a/' * ({DEEP} - 1) + 'there').read(), sorted(os.listdir('a/' * ({DEEP} - 1))))"
+    );
+    let make = |dir: &Path| fs::create_dir_all(dir.join("a/".repeat(DEEP))).expect("mkdir");
+    let native = printed(&script, None, make);
+    assert_eq!(printed(&script, Some(&[]), make), native);
+}

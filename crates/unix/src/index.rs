@@ -339,9 +339,12 @@ impl Index {
     }
 
     /// Takes over what the topmost layer began to say.
-    pub(crate) fn update(&mut self, view: &View, changes: Changes) {
+    pub(crate) fn update(&mut self, view: &View, mut changes: Changes) {
         let Some(top) = view.top() else { return };
         let mut said = Vec::new();
+        // What is below another of them is said with that one: of a deep directory that is new in the layer, each above it is among them.
+        changes.names.sort_by(|one, other| one.components().cmp(other.components()));
+        changes.names.dedup_by(|name, kept| name.is_within(kept));
         for name in changes.names {
             top.each(&name, &mut |path, what| said.push((path.clone(), what)));
             if name.parent().is_root() {
