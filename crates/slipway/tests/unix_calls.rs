@@ -390,3 +390,46 @@ fn a_file_without_its_name_is_not_written() {
         assert_eq!(fs::read_to_string(work.join("file")).expect("read"), "as it was");
     }
 }
+
+/// Children are killed while they wait in an open or a connect; the server's threads, of which it has one for each, must end with them.
+const KILLED: &str = r#"
+import os, signal, socket, time
+tasks = "/proc/%d/task/" % os.getppid()
+first, deadline = set(os.listdir(tasks)), time.monotonic() + 60
+def wait_for(what):
+    while not what():
+        if time.monotonic() > deadline: raise SystemExit("the server's threads are " + str(set(os.listdir(tasks)) - first))
+        os.sched_yield()
+def waits():
+    try: return any(open(tasks + task + "/stat").read().rsplit(")")[-1].split()[0] == "S" for task in set(os.listdir(tasks)) - first)
+    except OSError: return False
+def child(what):
+    pid = os.fork()
+    if pid == 0: what(); os._exit(0)
+    return pid
+def kill(pid):
+    wait_for(waits); os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0); wait_for(lambda: set(os.listdir(tasks)) <= first)
+def write(text): os.write(os.open("fifo", os.O_WRONLY), text)
+os.mkfifo("fifo")
+kill(child(lambda: write(b"early")))
+if SERVED: kill(child(lambda: os.open("fifo", os.O_RDONLY)))
+listener, others = socket.socket(socket.AF_UNIX), [socket.socket(socket.AF_UNIX) for _ in range(3)]
+listener.bind("socket"); listener.listen(0); others[0].connect("socket")
+kill(child(lambda: [other.connect("socket") for other in others[1:]]))
+pid = child(lambda: write(b"real"))
+print(open("fifo").read(), os.waitpid(pid, 0)[1])
+"#;
+
+#[test]
+fn who_was_killed_opens_nothing() {
+    for (way, served) in [(&["--net-only"][..], "True"), (&[], "False"), (&["--contain"], "True")] {
+        let dir = scratch_in_target();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        let script = KILLED.replace("SERVED", served);
+        let ran = Running::start(command(&work, Some(way), &["/usr/bin/python3", "-c", &script])).finish();
+        if !ran.stderr.contains("--contain needs Linux") {
+            assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "real 0\n", ""), "{way:?}");
+        }
+    }
+}

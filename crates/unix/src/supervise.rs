@@ -5,7 +5,8 @@ use crate::{
     calls::{Answer, Reply, Server},
     filter,
     launch::{Report, Started},
-    sys::{self, Ended},
+    sys::{self, Ended, Notification},
+    tasks::open_thread,
 };
 use rustix::{
     event::epoll,
@@ -34,6 +35,8 @@ use std::{
 const LISTENER: u64 = 0;
 const SIGNALS: u64 = 1;
 const FRONT: u64 = 2;
+/// The end of a thread that a thread of the server's waits for, and that one's number.
+const CALLER: u64 = 1 << 32;
 
 struct Supervisor {
     server: Server,
@@ -208,7 +211,9 @@ impl Supervisor {
                 while sys::next_signal(&self.signals).is_some() {}
                 self.reap();
             }
-            _ => self.end_command(),
+            FRONT => self.end_command(),
+            // Again and again, until it is out of the call: it may have been just about to make it.
+            waiter => Pid::from_raw(waiter as i32).into_iter().for_each(sys::interrupt),
         }
         false
     }
@@ -318,7 +323,33 @@ impl Supervisor {
                 let _ = epoll::add(&self.ends, &process.pidfd, epoll::EventData::new_u64(pid.into()), epoll::EventFlags::IN);
             }
         }
-        respond(&self.listener, call.id, reply);
+        match reply {
+            Ok(Answer::Later(later)) => self.make_later(&call, later),
+            reply => respond(self.listener.as_fd(), call.id, reply),
+        }
+    }
+
+    /// Has a thread make a call that may wait, as long as its caller is there: it would take the other end of a FIFO from those that are.
+    fn make_later(&self, call: &Notification, later: Box<dyn Fn() -> Reply + Send>) {
+        let (listener, events, id) = (Arc::clone(&self.listener), Arc::clone(&self.events), call.id);
+        let of_process = || self.server.tasks.process_of(call.tid)?.pidfd.try_clone().ok();
+        let caller = open_thread(call.tid).ok().or_else(of_process);
+        let made = thread::Builder::new().spawn(move || {
+            let number = epoll::EventData::new_u64(CALLER | rustix::thread::gettid().as_raw_nonzero().get() as u64);
+            let _ = caller.as_ref().map(|caller| epoll::add(&events, caller, number, epoll::EventFlags::IN));
+            let reply = loop {
+                match later() {
+                    Err(Errno::INTR) if sys::is_waiting(listener.as_fd(), id) => {}
+                    reply => break reply,
+                }
+            };
+            let _ = caller.as_ref().map(|caller| epoll::delete(&events, caller));
+            respond(listener.as_fd(), id, reply);
+        });
+        // A limit on processes must not end the server.
+        if let Err(error) = made {
+            sys::respond(self.listener.as_fd(), id, Err(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN)));
+        }
     }
 }
 
@@ -360,8 +391,7 @@ fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, cloexec: bool)
     }
 }
 
-fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
-    let fd = listener.as_fd();
+fn respond(fd: BorrowedFd<'_>, id: u64, reply: Reply) {
     match reply {
         Ok(Answer::Value(value)) => sys::respond(fd, id, Ok(value)),
         Err(error) => sys::respond(fd, id, Err(error)),
@@ -372,12 +402,7 @@ fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
         }
         Ok(Answer::Fd(given, cloexec)) => give(fd, id, given.as_fd(), cloexec),
         Ok(Answer::Shared(given)) => give(fd, id, given.as_fd(), true),
-        Ok(Answer::Later(later)) => {
-            let other = Arc::clone(listener);
-            // A limit on processes must not end the server.
-            if let Err(error) = std::thread::Builder::new().spawn(move || respond(&other, id, later())) {
-                sys::respond(fd, id, Err(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN)));
-            }
-        }
+        // A thread makes one call.
+        Ok(Answer::Later(_)) => sys::respond(fd, id, Err(Errno::IO)),
     }
 }

@@ -49,6 +49,7 @@ const fn ioctl_number(direction: u64, number: u64, size: usize) -> u64 {
 
 const RECEIVE: u64 = ioctl_number(3, 0, size_of::<Notification>());
 const SEND: u64 = ioctl_number(3, 1, size_of::<Response>());
+const ID_VALID: u64 = ioctl_number(1, 2, 8);
 const ADD_FD: u64 = ioctl_number(1, 3, size_of::<AddFd>());
 const SET_FLAGS: u64 = ioctl_number(1, 4, 8);
 const CONTINUE: u32 = 1;
@@ -98,6 +99,11 @@ pub(crate) fn receive(listener: BorrowedFd<'_>) -> Result<Notification, Errno> {
 pub(crate) fn respond(listener: BorrowedFd<'_>, id: u64, value: Result<i64, Errno>) {
     let (value, error) = value.map_or_else(|error| (0, -error.raw_os_error()), |value| (value, 0));
     let _ = ioctl(listener, SEND, &mut Response { id, value, error, flags: 0 });
+}
+
+/// Whether a call is still to be answered: its thread has not been killed.
+pub(crate) fn is_waiting(listener: BorrowedFd<'_>, mut id: u64) -> bool {
+    ioctl(listener, ID_VALID, &mut id).is_ok()
 }
 
 /// See [`respond`].

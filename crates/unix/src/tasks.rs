@@ -156,6 +156,11 @@ impl Tasks {
         self.processes.get(&pid)
     }
 
+    /// The process of a thread that has made a call.
+    pub(crate) fn process_of(&self, tid: u32) -> Option<&Process> {
+        self.get(self.threads.get(&tid).copied().unwrap_or(tid))
+    }
+
     pub(crate) fn cwd(&self, pid: u32) -> TreePath {
         self.processes.get(&pid).map_or_else(|| self.start.0.clone(), |process| process.cwd.clone())
     }

@@ -35,8 +35,8 @@ pub(crate) enum Answer {
     Shared(Arc<OwnedFd>),
     /// The kernel carries it out; then this is called, before the next call is looked at.
     ContinueThen(Box<dyn FnOnce()>),
-    /// It may wait for another process: a thread makes it.
-    Later(Box<dyn FnOnce() -> Reply + Send>),
+    /// It may wait for another process: a thread makes it, again where it is interrupted. It does not wait longer than its caller does.
+    Later(Box<dyn Fn() -> Reply + Send>),
 }
 
 pub(crate) type Reply = Result<Answer, Errno>;
