@@ -61,6 +61,22 @@ impl Sleepers {
     }
 }
 
+/// One more in a count, until it is dropped: also when the thread is cancelled.
+struct Counted<'a>(&'a AtomicU32);
+
+impl<'a> Counted<'a> {
+    fn enter(count: &'a AtomicU32) -> Self {
+        count.fetch_add(1, Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
 /// The threads that sleep in one epoll set. Whoever changes what the set would report does so with the set's
 /// lock held, and wakes them after that.
 #[derive(Debug, Default)]
@@ -71,11 +87,9 @@ impl SetSleepers {
     /// looks again afterwards.
     pub fn sleep<T>(&self, held: impl Sized, wait: impl FnOnce() -> T) -> T {
         // Ordered by the lock: the thread that takes it next sees the sleeper.
-        self.0.fetch_add(1, Relaxed);
+        let _asleep = Counted::enter(&self.0);
         drop(held);
-        let result = wait();
-        self.0.fetch_sub(1, Relaxed);
-        result
+        wait()
     }
 
     /// Whether no thread sleeps, and none will before the set's lock is let go. Called with that held.
@@ -105,11 +119,9 @@ impl Unseen {
 
     /// Looks which sets are known, and waits if there is none, by `wait`.
     pub fn wait<T>(&self, wait: impl FnOnce() -> T) -> T {
-        self.0.fetch_add(1, Relaxed);
+        let _waiting = Counted::enter(&self.0);
         full_fence(); // orders the count before the look; paired with that in `may_wait`
-        let result = wait();
-        self.0.fetch_sub(1, Relaxed);
-        result
+        wait()
     }
 
     /// Whether a thread may wait in the set that was just made known.

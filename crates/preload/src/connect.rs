@@ -4,7 +4,7 @@ use crate::{
     descriptor::{follow_signals, is_standard},
     epoll::early,
     kernel::Process,
-    real::{fail, last_error, real, shield},
+    real::{fail, last_error, real, shield, waiting},
     room::{self, made},
     table::{self, Slot},
 };
@@ -150,68 +150,67 @@ unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_in
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is connect(2)'s.
     let real = || unsafe { next::connect(fd, address, length) };
     // SAFETY: as above.
     let Some(endpoint) = (unsafe { endpoint(address, length) }) else { return real() };
-    shield(
-        || {
-            let settings = Settings::get();
-            // What is in an epoll set before it connects stays the kernel's, if the set counts on its events.
-            let early = early(fd);
-            let plain = || {
-                let result = real();
-                if result == 0 && (early.is_some() || table::is_own_socket(fd)) {
-                    table::leave(fd);
-                }
-                result
-            };
-            if !settings.on
-                || (table::is_used(fd) && !early.as_ref().is_some_and(|early| early.can_be_stream()))
-                || table::is_known(fd)
-                || !settings.sockets.has(&endpoint)
-                || !is_stream_socket(fd)
-                || is_standard(fd)
-                || needs_kernel(fd)
-                || !room::for_line(fd)
-            {
-                return plain();
-            }
-            // No lock of ours is held here.
-            ask_loader();
-            if settings.over_ports
-                && early.is_none()
-                && let Some(call) = table::borrowed(fd, |fd| Call::begin(fd, &endpoint))
-            {
-                return connect_over_ports(fd, call, real());
-            }
-            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return restored(fd, plain()) };
-            let result = restored(fd, real());
-            let flags = flags(fd);
-            // It is known since, if another thread gave it to others while this one waited.
-            if result == 0
-                && !table::is_known(fd)
-                && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0))
-            {
-                for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
-                    stream.set_timeout(receive, timeout(fd, name));
-                }
-                begin();
-                crate::process::watch_exit();
-                let stream = Arc::new(stream);
-                table::put(fd, Slot::Stream(Arc::clone(&stream)));
-                if flags & libc::O_ASYNC != 0 {
-                    follow_signals(fd, &stream);
-                }
-                if early.is_some_and(|early| !early.become_stream(fd, &stream)) {
-                    table::give_back(fd, &stream);
-                }
+    waiting(|| {
+        let settings = Settings::get();
+        // What is in an epoll set before it connects stays the kernel's, if the set counts on its events.
+        let early = early(fd);
+        let plain = || {
+            let result = real();
+            if result == 0 && (early.is_some() || table::is_own_socket(fd)) {
+                table::leave(fd);
             }
             result
-        },
-        real,
-    )
+        };
+        if !settings.on
+            || (table::is_used(fd) && !early.as_ref().is_some_and(|early| early.can_be_stream()))
+            || table::is_known(fd)
+            || !settings.sockets.has(&endpoint)
+            || !is_stream_socket(fd)
+            || is_standard(fd)
+            || needs_kernel(fd)
+            || !room::for_line(fd)
+        {
+            return plain();
+        }
+        // No lock of ours is held here.
+        ask_loader();
+        if settings.over_ports
+            && early.is_none()
+            && let Some(call) = shield(|| table::borrowed(fd, |fd| Call::begin(fd, &endpoint)), || None)
+        {
+            return connect_over_ports(fd, call, real());
+        }
+        let Some(offer) = shield(|| table::borrowed(fd, |fd| offer(fd, &endpoint)), || None) else {
+            return restored(fd, plain());
+        };
+        let result = restored(fd, real());
+        let flags = flags(fd);
+        // It is known since, if another thread gave it to others while this one waited.
+        if result == 0
+            && !table::is_known(fd)
+            && let Some(stream) = shield(|| table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0)), || None)
+        {
+            for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
+                stream.set_timeout(receive, timeout(fd, name));
+            }
+            begin();
+            crate::process::watch_exit();
+            let stream = Arc::new(stream);
+            table::put(fd, Slot::Stream(Arc::clone(&stream)));
+            if flags & libc::O_ASYNC != 0 {
+                follow_signals(fd, &stream);
+            }
+            if early.is_some_and(|early| !early.become_stream(fd, &stream)) {
+                table::give_back(fd, &stream);
+            }
+        }
+        result
+    })
 }
 
 /// What connect(2) gave. A socket that it left without a connection may be bound, and has no name, as without hooks.
@@ -438,11 +437,11 @@ pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+unsafe extern "C-unwind" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is accept(2)'s.
     unsafe {
         let space = capacity(length);
-        let new = take_client(fd, || made(|| next::accept(fd, address, length)));
+        let new = waiting(|| take_client(fd, || made(|| next::accept(fd, address, length))));
         if new >= 0 {
             accepted(fd, new, false);
             hide_name(address, length, space);
@@ -452,11 +451,11 @@ unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut sock
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+unsafe extern "C-unwind" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is accept4(2)'s.
     unsafe {
         let space = capacity(length);
-        let new = take_client(fd, || made(|| next::accept4(fd, address, length, flags)));
+        let new = waiting(|| take_client(fd, || made(|| next::accept4(fd, address, length, flags))));
         if new >= 0 {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
             hide_name(address, length, space);

@@ -29,7 +29,7 @@ real! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn close(fd: c_int) -> c_int {
+unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if is_reserved(fd) {
         // A program that closes all it finds: this one isn't its own.
         return fail(Errno::BADF);

@@ -4,7 +4,7 @@ use crate::{
     connect::{adopt, may_connect},
     kernel::Waiting,
     process::watch_forks,
-    real::{fail, last_error, real, shield},
+    real::{fail, last_error, real, shield, waiting},
     room::made,
     table::{self, Found, Slot},
 };
@@ -295,7 +295,7 @@ fn wait_or(
     let known = || concerned(epfd, events, max);
     let found = match known().map_or_else(|| UNSEEN.wait(|| known().map_or_else(|| Ok(real()), Err)), Err) {
         Ok(found) => found,
-        Err(set) => return shield(|| wait(&set, events, max, timeout, mask), real),
+        Err(set) => return waiting(|| wait(&set, events, max, timeout, mask)),
     };
     let Some(set) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };
     let sift = || {
@@ -310,18 +310,18 @@ fn wait_or(
         // The time that has passed is not counted.
         if theirs.is_empty() { wait(&set, events, max, timeout, mask) } else { theirs.len() as c_int }
     };
-    shield(sift, || found)
+    waiting(sift)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int {
+unsafe extern "C-unwind" fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int {
     // SAFETY: the caller's contract is epoll_wait(2)'s.
     let real = || unsafe { next::epoll_wait(epfd, events, max, timeout) };
     wait_or(epfd, events, max, u64::try_from(timeout).ok().map(Duration::from_millis), std::ptr::null(), real)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_pwait(
+unsafe extern "C-unwind" fn epoll_pwait(
     epfd: c_int,
     events: *mut epoll_event,
     max: c_int,
@@ -334,7 +334,7 @@ unsafe extern "C" fn epoll_pwait(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_pwait2(
+unsafe extern "C-unwind" fn epoll_pwait2(
     epfd: c_int,
     events: *mut epoll_event,
     max: c_int,

@@ -4,7 +4,7 @@ use crate::{
     connect::{capacity, hide_name, sender},
     kernel::Process,
     message::{Direction, borrowed_slices, lacks_memory, with_slices},
-    real::{fail, last_error, real, shield},
+    real::{fail, last_error, real, shield, waiting},
     table::{self, Slot},
 };
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
@@ -43,25 +43,22 @@ pub fn on_stream(
     work: impl FnOnce(&Stream, BorrowedFd<'_>) -> ssize_t,
     real: impl Fn() -> ssize_t,
 ) -> ssize_t {
-    shield(
-        || {
-            let Some(found) = table::find(fd) else { return real() };
-            if let Some(stream) = found.stream() {
-                return table::borrowed(fd, |fd| work(stream, fd));
+    waiting(|| {
+        let Some(found) = table::find(fd) else { return real() };
+        if let Some(stream) = found.stream() {
+            return table::borrowed(fd, |fd| work(stream, fd));
+        }
+        let n = real();
+        if n > 0 {
+            let (received, sent) = if direction == Direction::In { (n as u64, 0) } else { (0, n as u64) };
+            match found.slot() {
+                Some(Slot::Plain(client)) => client.count(received, sent),
+                Some(Slot::Stream(stream)) => stream.count(received, sent),
+                _ => {}
             }
-            let n = real();
-            if n > 0 {
-                let (received, sent) = if direction == Direction::In { (n as u64, 0) } else { (0, n as u64) };
-                match found.slot() {
-                    Some(Slot::Plain(client)) => client.count(received, sent),
-                    Some(Slot::Stream(stream)) => stream.count(received, sent),
-                    _ => {}
-                }
-            }
-            n
-        },
-        &real,
-    )
+        }
+        n
+    })
 }
 
 /// # Safety
@@ -108,7 +105,7 @@ unsafe fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ss
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is read(2)'s, here and below.
     let real = || unsafe { next::read(fd, to, length) };
     // The kernel reads nothing without looking at the socket; recv(2) does look.
@@ -120,7 +117,7 @@ unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t) -> ssize_t {
     if length > capacity {
         std::process::abort();
     }
@@ -129,7 +126,7 @@ unsafe extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, capa
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
     // SAFETY: as recv(2).
     let real = || unsafe { next::recv(fd, to, length, flags) };
     if !table::is_used(fd) {
@@ -140,7 +137,7 @@ unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_i
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t, flags: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t, flags: c_int) -> ssize_t {
     if length > capacity {
         std::process::abort();
     }
@@ -149,7 +146,7 @@ unsafe extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, capa
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvfrom(
+unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
@@ -179,7 +176,7 @@ unsafe extern "C" fn recvfrom(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __recvfrom_chk(
+unsafe extern "C-unwind" fn __recvfrom_chk(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
@@ -206,7 +203,7 @@ pub unsafe fn vector<'a>(list: *const iovec, count: c_int) -> Option<&'a [iovec]
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: as readv(2).
     let real = || unsafe { next::readv(fd, to, count) };
     if !table::is_used(fd) {
@@ -223,7 +220,7 @@ unsafe extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: as write(2).
     let real = || unsafe { next::write(fd, from, length) };
     if !table::is_used(fd) {
@@ -234,7 +231,7 @@ unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ss
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: as writev(2).
     let real = || unsafe { next::writev(fd, from, count) };
     if !table::is_used(fd) {
@@ -250,7 +247,7 @@ unsafe extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssiz
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
     // SAFETY: as send(2).
     let real = || unsafe { next::send(fd, from, length, flags) };
     if !table::is_used(fd) {
@@ -261,7 +258,7 @@ unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags:
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendto(
+unsafe extern "C-unwind" fn sendto(
     fd: c_int,
     from: *const c_void,
     length: size_t,

@@ -102,7 +102,7 @@ unsafe fn store_descriptors(message: &mut msghdr, received: Vec<OwnedFd>, cloexe
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let real = || {
         // SAFETY: the caller's contract is recvmsg(2)'s.
         unsafe {
@@ -180,7 +180,7 @@ unsafe fn descriptors(message: &msghdr) -> Option<Vec<RawFd>> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     // SAFETY: the caller's contract is sendmsg(2)'s.
     let real = || unsafe { next::sendmsg(fd, message, flags) };
     // SAFETY: as above.

@@ -2,7 +2,7 @@
 
 use crate::{
     kernel::Waiting,
-    real::{fail, real, shield},
+    real::{fail, real, waiting},
     table::{self, Found},
 };
 use libc::{c_ulong, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
@@ -65,13 +65,13 @@ unsafe fn hooked(
         // Nearly always.
         let found = table::find(entry.fd);
         if let Some(ours) = found.as_ref().and_then(Found::ours) {
-            return shield(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))), &real);
+            return waiting(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))));
         }
     }
     // There may be sets among them that are not known yet.
     UNSEEN.wait(|| {
         let ours = concerned(entries);
-        if ours.is_empty() { real() } else { shield(|| answer(wait(entries, &ours, timeout, &mut Waiting::new(mask))), &real) }
+        if ours.is_empty() { real() } else { waiting(|| answer(wait(entries, &ours, timeout, &mut Waiting::new(mask)))) }
     })
 }
 
@@ -83,7 +83,7 @@ fn answer(result: Result<usize, Errno>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+unsafe extern "C-unwind" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     // SAFETY: the caller's contract is poll(2)'s.
     let real = || unsafe { next::poll(fds, count, timeout) };
     // SAFETY: as above.
@@ -91,7 +91,7 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, capacity: usize) -> c_int {
+unsafe extern "C-unwind" fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, capacity: usize) -> c_int {
     if capacity / size_of::<pollfd>() < count as usize {
         std::process::abort();
     }
@@ -110,7 +110,7 @@ unsafe fn duration(time: *const timespec) -> Result<Option<Duration>, Errno> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+unsafe extern "C-unwind" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
     // SAFETY: the caller's contract is ppoll(2)'s.
     let real = || unsafe { next::ppoll(fds, count, timeout, mask) };
     // SAFETY: as above.
@@ -120,7 +120,7 @@ unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const time
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ppoll_chk(
+unsafe extern "C-unwind" fn __ppoll_chk(
     fds: *mut pollfd,
     count: nfds_t,
     timeout: *const timespec,
@@ -187,7 +187,7 @@ impl<'a> Selected<'a> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn select(
+unsafe extern "C-unwind" fn select(
     count: c_int,
     read: *mut fd_set,
     write: *mut fd_set,
@@ -208,26 +208,23 @@ unsafe extern "C" fn select(
             }
             Some(_) => return real(),
         };
-        shield(
-            || {
-                let start = Instant::now();
-                let result = selected.wait(time, std::ptr::null());
-                if let Some(time) = time {
-                    // Linux says how much of the time was left.
-                    let left = time.saturating_sub(start.elapsed());
-                    let left = timeval { tv_sec: left.as_secs() as libc::time_t, tv_usec: left.subsec_micros().into() };
-                    // SAFETY: the caller's, not null.
-                    unsafe { *timeout = left };
-                }
-                answer(result)
-            },
-            real,
-        )
+        waiting(|| {
+            let start = Instant::now();
+            let result = selected.wait(time, std::ptr::null());
+            if let Some(time) = time {
+                // Linux says how much of the time was left.
+                let left = time.saturating_sub(start.elapsed());
+                let left = timeval { tv_sec: left.as_secs() as libc::time_t, tv_usec: left.subsec_micros().into() };
+                // SAFETY: the caller's, not null.
+                unsafe { *timeout = left };
+            }
+            answer(result)
+        })
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pselect(
+unsafe extern "C-unwind" fn pselect(
     count: c_int,
     read: *mut fd_set,
     write: *mut fd_set,
@@ -243,6 +240,6 @@ unsafe extern "C" fn pselect(
         let Some(selected) = (unsafe { Selected::new(count, [read, write, except]) }) else { return real() };
         // SAFETY: null or the caller's.
         let Ok(time) = (unsafe { duration(timeout) }) else { return real() };
-        shield(|| answer(selected.wait(time, mask)), real)
+        waiting(|| answer(selected.wait(time, mask)))
     })
 }

@@ -1,4 +1,4 @@
-//! The real functions behind the hooks, and what a hook owes its caller: errno, and no panic.
+//! The real functions behind the hooks, and what a hook owes its caller: errno, no panic, and a thread that can be cancelled where POSIX says so.
 
 use rustix::io::Errno;
 use slipway_fabric::sync::{AtomicUsize, Ordering::Relaxed};
@@ -6,6 +6,15 @@ use std::{
     ffi::{CStr, c_int},
     panic::{AssertUnwindSafe, catch_unwind},
 };
+
+unsafe extern "C-unwind" {
+    fn pthread_testcancel();
+}
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+const CANCEL_DISABLE: c_int = 1;
 
 /// A function of the next library in the search order, looked up once. Nothing in it has to be relocated when a program starts.
 pub struct Next(AtomicUsize);
@@ -50,7 +59,7 @@ macro_rules! real {
                         Ok(name) => name,
                         Err(_) => unreachable!(),
                     };
-                    type Function = unsafe extern "C" fn($($type),*) -> $ret;
+                    type Function = unsafe extern "C-unwind" fn($($type),*) -> $ret;
                     // SAFETY: the C library's function of this name has this signature.
                     let function: Function = unsafe { std::mem::transmute::<usize, Function>(NEXT.address(NAME)) };
                     // SAFETY: the caller keeps the function's own contract.
@@ -75,7 +84,46 @@ pub fn last_error() -> Errno {
     Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }
 
-/// Runs the hook's work; should it panic, which would be our fault, runs the real function instead.
+/// While it is there the thread is not cancelled: many functions of the C library that the library's own work calls would do that.
+struct Uncancelled(c_int);
+
+impl Uncancelled {
+    fn begin() -> Self {
+        let mut before = 0;
+        // SAFETY: the result has a place.
+        unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
+        Self(before)
+    }
+}
+
+impl Drop for Uncancelled {
+    fn drop(&mut self) {
+        // SAFETY: it was the thread's state.
+        unsafe { pthread_setcancelstate(self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Runs work of a hook that does not wait; should it panic, which would be our fault, runs `real` instead.
 pub fn shield<T>(work: impl FnOnce() -> T, real: impl FnOnce() -> T) -> T {
+    let _uncancelled = Uncancelled::begin();
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| real())
+}
+
+/// Runs work of a hook that may wait, of a function that is a cancellation point. A cancelled thread unwinds by force, which must not be caught:
+/// what it holds is let go of on the way, and the hook is `extern "C-unwind"`. So a panic of ours can't be caught either, and ends the process.
+pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
+    struct Bound;
+    impl Drop for Bound {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                std::process::abort();
+            }
+        }
+    }
+    // SAFETY: no arguments. It unwinds through frames that hold nothing.
+    unsafe { pthread_testcancel() };
+    let bound = Bound;
+    let result = work();
+    std::mem::forget(bound);
+    result
 }

@@ -6,7 +6,7 @@ use crate::{
     ports::office::{DIRECTLY, Office},
     serving::poll_serving,
     settings::Settings,
-    stream::{News, OUTPUT, Stream, Won, now},
+    stream::{Lying, News, OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
@@ -148,10 +148,10 @@ fn member<'a>(stream: &'a Stream, entry: &PollEntry) -> Member<'a> {
 }
 
 /// A thread that may sleep until messages come to the process's ports.
-struct Asleep(Option<Arc<Office>>);
+pub(crate) struct Asleep(Option<Arc<Office>>);
 
 impl Asleep {
-    fn new(office: Option<Arc<Office>>) -> Self {
+    pub(crate) fn new(office: Option<Arc<Office>>) -> Self {
         office.iter().for_each(|office| office.lie_down());
         Self(office)
     }
@@ -314,13 +314,14 @@ fn sleep(
     timed: bool,
     poller: Poller<'_>,
 ) -> Result<usize, Errno> {
-    let lying = remaining != Some(Duration::ZERO);
-    for member in members.iter().filter(|_| lying) {
+    let lies = remaining != Some(Duration::ZERO);
+    let mut lying: SmallVec<[Lying<'_>; 2]> = SmallVec::new();
+    if lies {
         // A thread that waits for a time until there is space wakes by itself: the reader needn't spend a bell.
-        member.stream.lie_down(if timed { member.want - OUTPUT } else { member.want });
+        let wanted = |member: &Member<'_>| if timed { member.want - OUTPUT } else { member.want };
+        lying.extend(members.iter().map(|member| member.stream.lie_down(wanted(member))));
     }
-    let office = members.iter().find_map(|member| member.stream.office()).filter(|_| lying).cloned();
-    office.iter().for_each(|office| office.lie_down());
+    let asleep = Asleep::new(members.iter().find_map(|member| member.stream.office()).filter(|_| lies).cloned());
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
@@ -333,12 +334,13 @@ fn sleep(
     entries.extend(lines.iter().flatten().map(|line| ask(line.as_fd(), PollFlags::IN)));
     let news: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.news()).collect();
     let result = poller(&mut entries, remaining);
-    office.iter().for_each(|office| office.get_up());
+    drop(asleep);
     let (answers, mut bells) = entries[others.len()..].split_at(members.len());
-    for (member, line) in members.iter().zip(&lines) {
+    let mut lying = lying.into_iter();
+    for line in &lines {
         let rang = line.is_some() && bells.split_off_first().is_some_and(|bell| bell.revents != 0);
-        if lying {
-            member.stream.get_up(result.is_ok() && rang);
+        if let Some(lying) = lying.next() {
+            lying.get_up(result.is_ok() && rang);
         }
     }
     result?;

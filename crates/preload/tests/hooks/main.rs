@@ -14,6 +14,7 @@
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`signals`]: signals for what comes.
 //! * [`limits`]: what a server refuses.
+//! * [`interrupts`]: threads that are cancelled, interrupted or jump.
 //! * [`descriptors`]: a program that runs out of descriptors.
 
 mod capacity;
@@ -22,6 +23,7 @@ mod execs;
 mod fallbacks;
 mod forks;
 mod heirs;
+mod interrupts;
 mod left;
 mod limits;
 mod names;

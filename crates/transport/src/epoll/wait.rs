@@ -5,7 +5,7 @@ use crate::{
     ports::office::DIRECTLY,
     settings::{Settings, Stage},
     stream::{Won, locked, now},
-    wait::{longest_spin, may_spin},
+    wait::{Asleep, longest_spin, may_spin},
 };
 use rustix::{
     event::{PollFlags, epoll},
@@ -140,11 +140,10 @@ impl EpollSet {
                 state = locked(&self.state);
                 self.catch_up(&mut state);
             }
-            office.iter().for_each(|office| office.lie_down());
+            let asleep = Asleep::new(office);
             let ready = if flowing { !state.arm_timed() } else { !self.lie_down(&mut state) };
             course.timed |= flowing;
             if ready {
-                office.iter().for_each(|office| office.get_up());
                 continue;
             }
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
@@ -152,7 +151,7 @@ impl EpollSet {
             let remaining = wait.map_or(remaining, |wait| Some(remaining.unwrap_or(wait).min(wait)));
             scratch.clear();
             let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
-            office.iter().for_each(|office| office.get_up());
+            drop(asleep);
             let mut state = locked(&self.state);
             if flowing {
                 state.wake_up();

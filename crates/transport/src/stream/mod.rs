@@ -8,6 +8,7 @@ mod give_back;
 mod grant;
 mod late;
 mod lock;
+mod lying;
 mod mail;
 #[cfg(test)]
 pub(crate) mod pair;
@@ -21,6 +22,7 @@ mod state;
 
 pub use grant::{refusal, refused};
 pub use late::Prospect;
+pub use lying::Lying;
 pub use ready::OUTPUT;
 #[cfg(test)]
 pub(crate) use ready::ask_kernel;

@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, coarse_now, locked, mode, state::News};
+use super::{Stream, Won, coarse_now, mode, state::News};
 use crate::wait::longest_spin;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -291,38 +291,6 @@ impl Stream {
         self.pace.space_wait(&segment.tx, tx.cursor(), now)
     }
 
-    /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
-    /// the bell. Arms the flags.
-    pub fn lie_down(&self, want: PollFlags) {
-        self.state.common.sleepers.enter();
-        self.arm(want);
-    }
-
-    /// Leaves that state. The last to leave drains the bell, so that no sleeper is left behind with
-    /// a bell that somebody else heard; until then the others are awake and on their way out.
-    pub fn get_up(&self, rang: bool) {
-        let left = self.state.common.sleepers.leave(|| {
-            if rang {
-                self.attend_to(Some(1));
-            }
-            // An epoll set may rest on the same flag. It is told below when the bell rang; if not, or if it is another process's, it
-            // still counts on it.
-            let sets = locked(&self.sets);
-            if (rang || sets.is_empty())
-                && self.state.common.forked.load(Relaxed) == 0
-                && let Some(segment) = self.line()
-            {
-                segment.rx.disarm_reader();
-            }
-        });
-        if rang {
-            self.alert_sets();
-            if left > 0 {
-                rustix::thread::sched_yield();
-            }
-        }
-    }
-
     /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
     /// somebody must, or the queue fills up and no further edge comes.
     pub fn heard_in_set(&self) {
@@ -439,7 +407,7 @@ mod tests {
         assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
         assert_eq!(receive(server, peer), Ok((b"a".to_vec(), 0)));
         assert!(client.on_ring() && server.on_ring());
-        server.lie_down(INPUT);
+        let lying = server.lie_down(INPUT);
         // The batch wakes it, and so does the bell; another thread needs both.
         assert_eq!(client.send(fd, &[IoSlice::new(b"b")], &[fd]), Ok(1));
         assert_eq!(client.send(fd, &[IoSlice::new(b"c")], &[]), Ok(1));
@@ -459,7 +427,7 @@ mod tests {
         assert_eq!(came, (b"cd".to_vec(), 1));
         assert_eq!(server.send(peer, &[IoSlice::new(b"e")], &[]), Ok(1));
         assert_eq!(receive(client, fd), Ok((b"e".to_vec(), 0)));
-        server.get_up(true);
+        lying.get_up(true);
         assert!(server.is_plain() && !client.on_ring());
     }
 

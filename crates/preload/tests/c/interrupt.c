@@ -1,0 +1,310 @@
+/* A program whose blocking calls are cancelled, interrupted by signals, left by siglongjmp and killed: it prints what becomes of them, which is the
+ * same on a plain socket and with the hooks. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static int listener, client, server, set;
+static _Atomic int caller;
+static char big[1 << 22];
+
+static int good(int result)
+{
+    if (result < 0) {
+        perror("a call");
+        exit(2);
+    }
+    return result;
+}
+
+static void exchange(int from, int to)
+{
+    char byte = 'x';
+    if (write(from, &byte, 1) != 1 || read(to, &byte, 1) != 1)
+        exit(3);
+}
+
+static void begin(int warm)
+{
+    client = good(socket(AF_UNIX, SOCK_STREAM, 0));
+    good(connect(client, (struct sockaddr *)&address, sizeof address));
+    server = good(accept(listener, NULL, NULL));
+    for (int i = 0; i < 3 && warm; i++) {
+        exchange(client, server);
+        exchange(server, client);
+    }
+    struct epoll_event event = {.events = EPOLLIN};
+    set = good(epoll_create1(0));
+    good(epoll_ctl(set, EPOLL_CTL_ADD, client, &event));
+}
+
+static void end(void)
+{
+    close(set);
+    close(client);
+    close(server);
+}
+
+/* Until the calling thread, or another process's, sleeps. */
+static void await_sleep(void)
+{
+    char name[64], text[512];
+    for (;;) {
+        if (caller != 0) {
+            snprintf(name, sizeof name, "/proc/%d/stat", caller);
+            FILE *file = fopen(name, "r");
+            size_t length = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file);
+            text[length] = 0;
+            if (file != NULL)
+                fclose(file);
+            if (strstr(text, ") S ") != NULL)
+                return;
+        }
+        sched_yield();
+    }
+}
+
+static const char *const WAYS[] = {
+    "read",   "recv",         "recvmsg",      "write",         "poll",           "select",       "epoll_wait",
+    "accept", "poll to accept", "without waiting: send", "without waiting: recv", "without waiting: poll",
+};
+
+static void *call(void *way)
+{
+    char byte;
+    struct iovec buffer = {&byte, 1};
+    struct msghdr message = {.msg_iov = &buffer, .msg_iovlen = 1};
+    struct pollfd polled = {client, POLLIN, 0}, awaited = {listener, POLLIN, 0};
+    struct epoll_event event;
+    fd_set reading;
+    FD_ZERO(&reading);
+    FD_SET(client, &reading);
+    caller = gettid();
+    for (;;) {
+        switch ((size_t)way) {
+        case 0: read(client, &byte, 1); break;
+        case 1: recv(client, &byte, 1, 0); break;
+        case 2: recvmsg(client, &message, 0); break;
+        case 3: write(client, big, sizeof big); break;
+        case 4: poll(&polled, 1, -1); break;
+        case 5: select(client + 1, &reading, NULL, NULL, NULL); break;
+        case 6: epoll_wait(set, &event, 1, -1); break;
+        case 7: accept(listener, NULL, NULL); break;
+        case 8: poll(&awaited, 1, -1); break;
+        case 9: send(client, "x", 1, MSG_DONTWAIT); break;
+        case 10: recv(client, &byte, 1, MSG_DONTWAIT); break;
+        case 11: polled.events = POLLOUT; poll(&polled, 1, 0); break;
+        }
+    }
+    return NULL;
+}
+
+static void cancel(size_t way, const char *where)
+{
+    pthread_t thread;
+    void *result;
+    caller = 0;
+    good(-pthread_create(&thread, NULL, call, (void *)way));
+    if (way < 9)
+        await_sleep();
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    printf("%s%s: %s\n", WAYS[way], where, result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
+}
+
+static void cancelled(void)
+{
+    for (size_t way = 0; way < sizeof WAYS / sizeof *WAYS; way++)
+        for (int warm = 0; warm < 2; warm++) {
+            begin(warm);
+            cancel(way, warm ? "" : " at first");
+            end();
+        }
+    /* A client without hooks. */
+    begin(0);
+    end();
+    pid_t child = good(fork());
+    if (child == 0) {
+        char *arguments[] = {"interrupt", "client", address.sun_path, NULL}, *none[] = {NULL};
+        execve("/proc/self/exe", arguments, none);
+        _exit(4);
+    }
+    client = good(accept(listener, NULL, NULL));
+    cancel(0, " from a plain client");
+    close(client);
+    waitpid(child, NULL, 0);
+}
+
+static _Atomic int handled;
+static sigjmp_buf out;
+static pthread_t first;
+
+static void note(int number)
+{
+    (void)number;
+    handled = 1;
+}
+
+static void note_and_reset(int number)
+{
+    handled = 1;
+    signal(number, SIG_DFL);
+}
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(out, 1);
+}
+
+static void handle(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    good(sigaction(number, &action, NULL));
+}
+
+static void *interrupt(void *sends)
+{
+    await_sleep();
+    pthread_kill(first, SIGUSR1);
+    if (sends != NULL) {
+        while (!handled)
+            sched_yield();
+        await_sleep();
+        write(server, "x", 1);
+    }
+    return NULL;
+}
+
+/* One call that is interrupted; a byte comes after that, if `sends`. */
+static void interrupted(const char *what, int accepts, int flags, int sends)
+{
+    char bytes[8];
+    pthread_t thread;
+    handled = 0;
+    caller = gettid();
+    good(-pthread_create(&thread, NULL, interrupt, sends ? &sends : NULL));
+    ssize_t result = accepts ? accept(listener, NULL, NULL) : recv(client, bytes, sizeof bytes, flags);
+    printf("%s: %zd %s\n", what, result, result < 0 ? strerror(errno) : "");
+    pthread_join(thread, NULL);
+}
+
+static void signals(void)
+{
+    begin(1);
+    handle(SIGUSR1, note, 0);
+    interrupted("no SA_RESTART", 0, 0, 0);
+    handle(SIGUSR1, note, SA_RESETHAND);
+    interrupted("for one time", 0, 0, 0);
+    handle(SIGUSR1, note, SA_RESETHAND);
+    interrupted("accept, for one time", 1, 0, 0);
+    handle(SIGUSR1, note_and_reset, 0);
+    interrupted("reset by itself", 0, 0, 0);
+    handle(SIGUSR1, note_and_reset, 0);
+    interrupted("accept, reset by itself", 1, 0, 0);
+    signal(SIGUSR1, note);
+    interrupted("signal(2)", 0, 0, 1);
+    siginterrupt(SIGUSR1, 1);
+    interrupted("siginterrupt(3)", 0, 0, 0);
+    handle(SIGUSR1, note, SA_RESTART);
+    handle(SIGUSR2, note, 0);
+    interrupted("another would end it", 0, 0, 1);
+    write(server, "x", 1);
+    interrupted("a part, SA_RESTART", 0, MSG_WAITALL, 0);
+    end();
+}
+
+enum { TURNS = 6 };
+
+static void *answer(void *signals)
+{
+    if (signals != NULL) {
+        await_sleep();
+        pthread_kill(first, SIGUSR1);
+    }
+    while (!handled)
+        sched_yield();
+    for (int i = 0; i < TURNS; i++) {
+        /* A thread that spins never sleeps. */
+        await_sleep();
+        write(server, "x", 1);
+        while (handled == i + 1)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* The first of the threads that read the connection jumps out of that, or is another process's that is killed. */
+static void lost(int jumps)
+{
+    char byte;
+    pthread_t thread;
+    begin(1);
+    handled = 0;
+    if (jumps) {
+        handle(SIGUSR1, jump, 0);
+        caller = gettid();
+        if (sigsetjmp(out, 1) == 0) {
+            good(-pthread_create(&thread, NULL, answer, &byte));
+            read(client, &byte, 1);
+        }
+    } else {
+        caller = good(fork());
+        if (caller == 0)
+            _exit(read(client, &byte, 1) == 1 ? 0 : 6);
+        await_sleep();
+        kill(caller, SIGKILL);
+        waitpid(caller, NULL, 0);
+        caller = gettid();
+        good(-pthread_create(&thread, NULL, answer, NULL));
+    }
+    for (int i = 0; i < TURNS; i++) {
+        handled = i + 1;
+        if (read(client, &byte, 1) != 1)
+            exit(5);
+    }
+    handled = TURNS + 1;
+    pthread_join(thread, NULL);
+    printf("%d turns\n", TURNS);
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    strncpy(address.sun_path, argv[2], sizeof address.sun_path - 1);
+    first = pthread_self();
+    /* A watchdog. */
+    alarm(50);
+    if (strcmp(argv[1], "client") == 0) {
+        client = good(socket(AF_UNIX, SOCK_STREAM, 0));
+        good(connect(client, (struct sockaddr *)&address, sizeof address));
+        read(client, big, 1);
+        return 0;
+    }
+    listener = good(socket(AF_UNIX, SOCK_STREAM, 0));
+    good(bind(listener, (struct sockaddr *)&address, sizeof address));
+    good(listen(listener, 8));
+    if (strcmp(argv[1], "cancelled") == 0)
+        cancelled();
+    else if (strcmp(argv[1], "signals") == 0)
+        signals();
+    else
+        lost(strcmp(argv[1], "jumps") == 0);
+    return 0;
+}
