@@ -4,7 +4,7 @@
 use crate::{
     hub::Hub,
     serving::poll_serving,
-    stream::{How, Received, Stream},
+    stream::{How, Received, Stream, now},
     wait::{Kernel, Member, PollEntry, wait},
 };
 use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, c_int};
@@ -27,17 +27,29 @@ pub trait Program {
     fn raise_sigpipe(&self);
 }
 
-/// Waits until `stream` is ready for `want`, as a blocking call on its socket would; for so many microseconds, 0 for ever.
-fn block(stream: &Stream, fd: BorrowedFd<'_>, want: PollFlags, timeout_us: u64, program: &impl Program) -> Result<(), Errno> {
-    let timeout = (timeout_us != 0).then(|| Duration::from_micros(timeout_us));
+/// When a call ends that begins to wait now, by a time-out in microseconds; 0 is none.
+fn due(timeout_us: u64) -> Option<u64> {
+    (timeout_us != 0).then(|| now().saturating_add(timeout_us.saturating_mul(1000)))
+}
+
+/// Waits until `stream` is ready for `want`, as a blocking call on its socket would, which has moved so many bytes.
+fn block(
+    stream: &Stream,
+    fd: BorrowedFd<'_>,
+    want: PollFlags,
+    end: Option<u64>,
+    moved: usize,
+    program: &impl Program,
+) -> Result<(), Errno> {
     loop {
         let mut kernel = program.wait();
+        let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
         match wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout)) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
-            // A blocking read or write goes on after a handler with SA_RESTART; poll(2) never does.
-            Err(Errno::INTR) if timeout.is_none() && program.handlers_restart() => {}
+            // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.
+            Err(Errno::INTR) if end.is_none() && moved == 0 && program.handlers_restart() => {}
             Err(error) => return Err(error),
         }
     }
@@ -91,6 +103,8 @@ pub fn receive(
     let want: usize = if all { to.iter().map(|slice| slice.len()).sum() } else { 0 };
     let mut total = Received::default();
     let mut rest = to;
+    // The time is the call's, however many pieces it takes.
+    let mut ends = None;
     loop {
         match stream.receive(fd, rest, how) {
             Ok(got) if !all => return Ok(Some(got)),
@@ -105,7 +119,8 @@ pub fn receive(
                 IoSliceMut::advance_slices(&mut rest, got.bytes);
             }
             Err(Errno::AGAIN) if waits => {
-                if let Err(error) = block(stream, fd, PollFlags::IN, stream.timeouts().0, program) {
+                let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
+                if let Err(error) = block(stream, fd, PollFlags::IN, end, total.bytes, program) {
                     return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
                 }
             }
@@ -149,7 +164,7 @@ pub fn send(
                 IoSlice::advance_slices(&mut from, n);
                 continue;
             }
-            Err(Errno::AGAIN) if waits => block(stream, fd, PollFlags::OUT, stream.timeouts().1, program),
+            Err(Errno::AGAIN) if waits => block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program),
             Err(error) => Err(error),
         };
         match result {

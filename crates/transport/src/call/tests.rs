@@ -18,6 +18,8 @@ type Sleeps<'a> = Vec<Box<dyn FnOnce() -> Result<usize, Errno> + 'a>>;
 #[derive(Default)]
 struct Fake<'a> {
     sleeps: RefCell<Sleeps<'a>>,
+    /// For how long it was to sleep each time.
+    timeouts: RefCell<Vec<Option<Duration>>>,
     restarts: bool,
     sigpipes: Cell<u32>,
 }
@@ -30,6 +32,7 @@ impl Kernel for Sleeping<'_, '_> {
         if timeout == Some(Duration::ZERO) {
             return Ok(0);
         }
+        self.0.timeouts.borrow_mut().push(timeout);
         let mut sleeps = self.0.sleeps.borrow_mut();
         assert!(!sleeps.is_empty(), "it waits for what can't come");
         let happens = sleeps.remove(0);
@@ -115,11 +118,38 @@ fn all_that_was_asked_for_or_what_there_is() {
         Ok(Some(b"onetwothree".to_vec()))
     );
     ends.put(b"one");
-    let fake = Fake { sleeps: parts(Err(Errno::INTR)).into(), ..Fake::default() };
+    let fake = Fake { sleeps: parts(Err(Errno::INTR)).into(), restarts: true, ..Fake::default() };
     assert_eq!(ends.take(MSG_WAITALL, 99, &fake), Ok(Some(b"onetwothree".to_vec())), "up to the signal");
     ends.put(b"one");
     assert_eq!(ends.take(MSG_WAITALL | MSG_PEEK, 99, &Fake::default()), Ok(Some(b"one".to_vec())), "a look does not wait");
     assert_eq!(ends.take(MSG_WAITALL | MSG_DONTWAIT, 99, &Fake::default()), Ok(Some(b"one".to_vec())));
+}
+
+#[test]
+fn the_time_for_all_is_one_however_many_pieces_come() {
+    let ends = blocking();
+    let whole = Duration::from_secs(60);
+    ends.server.0.set_timeout(true, whole.as_micros() as u64);
+    let begun = now();
+    let put = || {
+        ends.put(b"x");
+        Ok(0)
+    };
+    let parts: Sleeps<'_> = vec![Box::new(put), Box::new(put), Box::new(|| Ok(0))];
+    let fake = Fake { sleeps: parts.into(), ..Fake::default() };
+    assert_eq!(ends.take(MSG_WAITALL, 2, &fake), Ok(Some(b"xx".to_vec())));
+    let timeouts = fake.timeouts.borrow();
+    let [Some(first), Some(second)] = timeouts[..] else { panic!("{timeouts:?}") };
+    assert!(second < first && first <= whole && whole - second <= Duration::from_nanos(now() - begun));
+}
+
+#[test]
+fn a_send_of_a_part_is_ended_by_any_signal() {
+    let ends = blocking();
+    let sleeps: Sleeps<'_> = vec![Box::new(|| Err(Errno::INTR))];
+    let fake = Fake { sleeps: sleeps.into(), restarts: true, ..Fake::default() };
+    let sent = send(&ends.client.0, ends.client.1.as_fd(), &mut [IoSlice::new(&[1; 9000])], &[], 0, &fake);
+    assert_eq!(sent, Ok(Some(4096)));
 }
 
 #[test]
