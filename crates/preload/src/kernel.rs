@@ -82,6 +82,18 @@ impl Kernel for Waiting {
         out.extend(self.raw[..n].iter().map(|event| Event { events: event.events, data: event.u64 }));
         Ok(())
     }
+
+    fn restarts(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.mark, mark());
+        before.restarts(self.mark).unwrap_or_else(|| (1..=64).filter(|signal| !FAULTS.contains(signal)).all(may_restart))
+    }
+}
+
+/// Whether a handler that was not counted may have been this signal's, and let an interrupted call go on; or the signal has none.
+fn may_restart(signal: c_int) -> bool {
+    signals::action(signal).is_none_or(|action| {
+        matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) || action.sa_flags & libc::SA_RESTART != 0
+    })
 }
 
 /// This process.
@@ -90,19 +102,6 @@ pub struct Process;
 impl Program for Process {
     fn wait(&self) -> impl Kernel {
         Waiting::new(std::ptr::null())
-    }
-
-    fn handlers_restart(&self) -> bool {
-        (1..=64).filter(|signal| !FAULTS.contains(signal)).all(|signal| {
-            let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: asks only; the out parameter is zeroed.
-            unsafe {
-                signals::next::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) != 0 || {
-                    let action = action.assume_init();
-                    matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) || action.sa_flags & libc::SA_RESTART != 0
-                }
-            }
-        })
     }
 
     fn raise_sigpipe(&self) {

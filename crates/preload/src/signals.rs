@@ -28,11 +28,20 @@ pub fn mark() -> Mark {
     HANDLED.try_with(Handled::mark).unwrap_or_else(|_| Handled::new().mark())
 }
 
+/// How the kernel takes a signal. One that is not the program's to handle has no action.
+pub fn action(signal: c_int) -> Option<libc::sigaction> {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks only. If it succeeds it was filled.
+    unsafe { (next::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init()) }
+}
+
 /// Counts, and calls the program's handler as the kernel would. It must let pass what leaves that: exceptions,
 /// cancellation, longjmp.
 extern "C-unwind" fn counted(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     type Handler = extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
-    let _ = HANDLED.try_with(Handled::count);
+    // The kernel keeps the flags also of a handler for one time, and knows what siginterrupt(3) has made of them.
+    let restarts = action(signal).is_none_or(|action| action.sa_flags & libc::SA_RESTART != 0);
+    let _ = HANDLED.try_with(|handled| handled.count(restarts));
     if let Some(handler) = HANDLERS.to_call(signal) {
         // SAFETY: the program's handler for this signal, with what the kernel passed. One that takes the number alone
         // looks at nothing else.
@@ -50,14 +59,7 @@ pub fn watch() {
         return;
     }
     for signal in 1..=64 {
-        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: asks only. Signals that are not the program's to handle have no action.
-        if unsafe { next::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) } != 0 {
-            continue;
-        }
-        // SAFETY: it was filled.
-        let action = unsafe { action.assume_init() };
-        if is_function(action.sa_sigaction) {
+        if let Some(action) = action(signal).filter(|action| is_function(action.sa_sigaction)) {
             // SAFETY: the program's own action, set once more, with ours before its handler.
             unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
         }

@@ -20,9 +20,6 @@ pub trait Program {
     /// A wait of the calling thread begins.
     fn wait(&self) -> impl Kernel;
 
-    /// Whether every signal handler of the program was set up to restart interrupted calls (SA_RESTART).
-    fn handlers_restart(&self) -> bool;
-
     /// Raises SIGPIPE in the calling thread.
     fn raise_sigpipe(&self);
 }
@@ -41,15 +38,15 @@ fn block(
     moved: usize,
     program: &impl Program,
 ) -> Result<(), Errno> {
+    let mut kernel = program.wait();
     loop {
-        let mut kernel = program.wait();
         let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
         match wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout)) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
             // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.
-            Err(Errno::INTR) if end.is_none() && moved == 0 && program.handlers_restart() => {}
+            Err(Errno::INTR) if end.is_none() && moved == 0 && kernel.restarts() => {}
             Err(error) => return Err(error),
         }
     }
@@ -66,11 +63,12 @@ pub fn is_there(fd: BorrowedFd<'_>, program: &impl Program) -> bool {
 /// # Errors
 /// `INTR`: a signal ended the wait, as it would have ended accept(2).
 pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Result<(), Errno> {
+    let mut kernel = program.wait();
     loop {
         let mut entries = [PollEntry { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
-        match poll_serving(&[hub], &mut entries, None, &mut program.wait()) {
-            Err(Errno::INTR) if !program.handlers_restart() => return Err(Errno::INTR),
-            Err(Errno::INTR) => {}
+        match poll_serving(&[hub], &mut entries, None, &mut kernel) {
+            Err(Errno::INTR) if kernel.restarts() => {}
+            Err(Errno::INTR) => return Err(Errno::INTR),
             _ => return Ok(()),
         }
     }

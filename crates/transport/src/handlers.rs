@@ -12,28 +12,42 @@ pub const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc:
 /// The numbers of signals are below this.
 const SIGNALS: usize = 65;
 
-/// Signals that a thread has handled (wraps).
+/// Signals that a thread has handled, and those of them that end an interrupted call (wrap).
 #[derive(Debug, Default)]
-pub struct Handled(Cell<u32>);
+pub struct Handled {
+    all: Cell<u32>,
+    ending: Cell<u32>,
+}
 
 /// The signals that a thread had handled at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark(u32);
+pub struct Mark {
+    all: u32,
+    ending: u32,
+}
+
+impl Mark {
+    /// Whether a call that was interrupted between this mark and a later one goes on; None if no signal was counted.
+    pub fn restarts(self, later: Self) -> Option<bool> {
+        (self != later).then_some(self.ending == later.ending)
+    }
+}
 
 impl Handled {
     /// None so far.
     pub const fn new() -> Self {
-        Self(Cell::new(0))
+        Self { all: Cell::new(0), ending: Cell::new(0) }
     }
 
-    /// One more.
-    pub fn count(&self) {
-        self.0.set(self.0.get().wrapping_add(1));
+    /// One more, whose handler lets an interrupted call go on or not.
+    pub fn count(&self, restarts: bool) {
+        self.all.set(self.all.get().wrapping_add(1));
+        self.ending.set(self.ending.get().wrapping_add(u32::from(!restarts)));
     }
 
     /// Those up to now: equal to an earlier mark if there was none since.
     pub fn mark(&self) -> Mark {
-        Mark(self.0.get())
+        Mark { all: self.all.get(), ending: self.ending.get() }
     }
 }
 
@@ -144,7 +158,12 @@ mod tests {
         let handled = Handled::new();
         let mark = handled.mark();
         assert_eq!(mark, handled.mark());
-        handled.count();
+        assert_eq!(mark.restarts(handled.mark()), None);
+        handled.count(true);
         assert_ne!(mark, handled.mark());
+        assert_eq!(mark.restarts(handled.mark()), Some(true));
+        handled.count(false);
+        handled.count(true);
+        assert_eq!(mark.restarts(handled.mark()), Some(false), "one of them is enough");
     }
 }

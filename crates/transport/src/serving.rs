@@ -105,6 +105,10 @@ mod tests {
             if entries.len() > 2 { Err(Errno::INVAL) } else { Ok(0) }
         }
 
+        fn restarts(&mut self) -> bool {
+            false
+        }
+
         fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, _: Option<Duration>) -> Result<(), Errno> {
             let mut events = Vec::with_capacity(most);
             epoll::wait(set, rustix::buffer::spare_capacity(&mut events), Some(&rustix::time::Timespec::default()))?;

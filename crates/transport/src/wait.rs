@@ -56,6 +56,9 @@ pub trait Kernel {
     /// # Errors
     /// As epoll_wait(2).
     fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno>;
+
+    /// After `INTR`: whether the handlers of the signals that came all let an interrupted call go on (SA_RESTART). If so, those are forgotten.
+    fn restarts(&mut self) -> bool;
 }
 
 /// poll(2) itself, as [`Kernel::poll`].

@@ -38,3 +38,8 @@ fn same(what: &'static str) {
 fn a_cancelled_thread_ends() {
     hooked_with(&[ALL], || same("cancelled"));
 }
+
+#[test]
+fn the_handler_that_ran_decides_whether_a_call_goes_on() {
+    hooked_with(&[ALL], || same("signals"));
+}

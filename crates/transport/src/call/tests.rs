@@ -43,15 +43,15 @@ impl Kernel for Sleeping<'_, '_> {
     fn epoll(&mut self, _: BorrowedFd<'_>, _: &mut Vec<Event>, _: usize, _: Option<Duration>) -> Result<(), Errno> {
         unreachable!("no call on one stream waits so")
     }
+
+    fn restarts(&mut self) -> bool {
+        self.0.restarts
+    }
 }
 
 impl Program for Fake<'_> {
     fn wait(&self) -> impl Kernel {
         Sleeping(self)
-    }
-
-    fn handlers_restart(&self) -> bool {
-        self.restarts
     }
 
     fn raise_sigpipe(&self) {
