@@ -2,7 +2,8 @@
 //!
 //! Several threads, and the processes of one family, can sleep on one bell. It is level-triggered:
 //! it stays audible until somebody drains it. So only the last sleeper to leave drains, and no
-//! other is left behind asleep next to a bell that was heard by somebody else.
+//! other is left behind asleep next to a bell that was heard by somebody else. Some never leave, as those of a process that was killed: one that
+//! finds the bell ringing on for others may silence it where there is nothing to wake them for ([`Sleepers::alone`]).
 
 use crate::sync::{AtomicU32, Lock, Ordering::Relaxed, full_fence};
 
@@ -58,6 +59,12 @@ impl Sleepers {
             drain();
         }
         none
+    }
+
+    /// Runs `drain`, whoever sleeps, while nobody else drains. It must leave the bell audible, or find that there is nothing to wake a sleeper for.
+    pub fn alone(&self, drain: impl FnOnce()) {
+        let _guard = self.lock.lock();
+        drain();
     }
 }
 

@@ -100,7 +100,7 @@ const LATE: u8 = 9;
 const DOORBELL: u8 = 10;
 
 /// Longest message other than a text, in bytes.
-const LONGEST: usize = 64;
+pub(crate) const LONGEST: usize = 64;
 
 /// Longest text, in bytes.
 pub const LONGEST_TEXT: usize = 16 * 1024;

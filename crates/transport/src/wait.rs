@@ -6,7 +6,7 @@ use crate::{
     ports::office::{DIRECTLY, Office},
     serving::poll_serving,
     settings::Settings,
-    stream::{Lying, News, OUTPUT, Stream, Won, now},
+    stream::{Lying, News, OUTPUT, Stream, Won, get_up_at_last, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
@@ -193,6 +193,7 @@ pub fn wait(
     let mut won = Won::Looking;
     let mut spun = None;
     let mut waits = 0;
+    let mut crowded = 0;
     loop {
         // On their sockets the kernel tells all, and the wait asks it.
         let ready = if members.iter().all(|m| m.stream.is_undecided()) { 0 } else { look(members, None) };
@@ -216,7 +217,7 @@ pub fn wait(
         let timed = if waits < TIMED_WAITS && !expired { space_wait(members) } else { None };
         waits += u32::from(timed.is_some());
         let remaining = timed.map_or(remaining, |timed| Some(remaining.unwrap_or(timed).min(timed)));
-        let count = sleep(members, others, remaining, timed.is_some(), poller)?;
+        let count = sleep(members, others, remaining, timed.is_some(), poller, &mut crowded)?;
         let ready = members.iter().filter(|m| !m.got.is_empty()).count();
         if ready + count > 0 {
             settle(members, if expired { Won::Looking } else { Won::Sleeping }, spun);
@@ -308,21 +309,27 @@ fn spin(
     }
 }
 
+/// So often a bell may ring on for others before it is looked into whether they are there.
+const CROWDED: u32 = 4;
+
 /// Arms every member, looks once more, and sleeps in the kernel. Answers are in the members and in
-/// `others`, of which it returns how many are ready.
+/// `others`, of which it returns how many are ready. `crowded` counts sleeps that a bell ended which is left to others.
 fn sleep(
     members: &mut [Member<'_>],
     others: &mut [PollEntry],
     remaining: Option<Duration>,
     timed: bool,
     poller: Poller<'_>,
+    crowded: &mut u32,
 ) -> Result<usize, Errno> {
     let lies = remaining != Some(Duration::ZERO);
     let mut lying: SmallVec<[Lying<'_>; 2]> = SmallVec::new();
     if lies {
+        let frame = (&raw const lying).addr();
+        get_up_at_last(frame);
         // A thread that waits for a time until there is space wakes by itself: the reader needn't spend a bell.
         let wanted = |member: &Member<'_>| if timed { member.want - OUTPUT } else { member.want };
-        lying.extend(members.iter().map(|member| member.stream.lie_down(wanted(member))));
+        lying.extend(members.iter().map(|member| member.stream.lie_down(wanted(member), frame)));
     }
     let asleep = Asleep::new(members.iter().find_map(|member| member.stream.office()).filter(|_| lies).cloned());
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
@@ -340,10 +347,13 @@ fn sleep(
     drop(asleep);
     let (answers, mut bells) = entries[others.len()..].split_at(members.len());
     let mut lying = lying.into_iter();
-    for line in &lines {
+    for (member, line) in members.iter().zip(&lines) {
         let rang = line.is_some() && bells.split_off_first().is_some_and(|bell| bell.revents != 0);
-        if let Some(lying) = lying.next() {
-            lying.get_up(result.is_ok() && rang);
+        if lying.next().is_some_and(|lying| lying.get_up(result.is_ok() && rang)) {
+            *crowded += 1;
+            if *crowded >= CROWDED {
+                member.stream.hush();
+            }
         }
     }
     result?;

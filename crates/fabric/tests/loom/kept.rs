@@ -1,6 +1,7 @@
-//! What threads keep without a lock: what they looked up, by its epoch; and that they sleep in an epoll set.
+//! What threads keep without a lock: what they looked up, by its epoch; and that they sleep in an epoll set. And who sleeps beside a bell that others
+//! never get up for.
 
-use super::support::{Bell, Cell, check, spawn};
+use super::support::{Bell, Cell, check, ends, spawn};
 use slipway_fabric::{
     epoch::Epoch,
     sleepers::{SetSleepers, Unseen},
@@ -128,5 +129,39 @@ fn a_set_that_becomes_known_hears_of_those_who_wait_in_it_already() {
         }
         // One of whom nothing was heard would wait for ever.
         waiting.join().unwrap();
+    });
+}
+
+#[test]
+fn a_bell_that_is_hushed_is_nobodys() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        // The bell of a byte that was read rings on, for one that never gets up.
+        reader.own.sleepers.enter();
+        reader.ring.arm_reader();
+        writer.write(&[1]);
+        assert_eq!(reader.try_read(&mut [0]), 1);
+        let (ring, own, seen) = (reader.ring.clone(), Arc::clone(&reader.own), reader.cursor.head);
+        let sleeper = {
+            let (ring, own) = (ring.clone(), Arc::clone(&own));
+            spawn(move || {
+                while !ring.readable(seen) {
+                    own.sleep(|| ring.arm_reader(), || ring.readable(seen), || ring.disarm_reader());
+                }
+            })
+        };
+        // As `Stream::hush`.
+        let hushing = spawn(move || {
+            own.sleepers.alone(|| {
+                let rings = own.bell.rings();
+                ring.arm_reader();
+                if rings && !ring.readable(seen) {
+                    own.bell.hear();
+                }
+            });
+        });
+        writer.write(&[2]);
+        hushing.join().unwrap();
+        sleeper.join().unwrap();
     });
 }

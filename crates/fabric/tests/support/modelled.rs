@@ -64,6 +64,15 @@ impl Bell {
         self.state.lock().unwrap().messages = 0;
     }
 
+    pub fn rings(&self) -> bool {
+        self.state.lock().unwrap().messages > 0
+    }
+
+    /// Takes one message.
+    pub fn hear(&self) {
+        self.state.lock().unwrap().messages -= 1;
+    }
+
     /// As an edge-triggered epoll set: an edge counts only while the message is still there.
     pub fn wait_edge(&self) {
         let mut state = self.state.lock().unwrap();

@@ -74,6 +74,15 @@ impl Bell {
         assert_eq!(awake, 1, "a wake-up was lost");
     }
 
+    pub fn rings(&self) -> bool {
+        poll(&mut [PollFd::new(&self.inside, PollFlags::IN)], Some(&Timespec::default())).unwrap() == 1
+    }
+
+    /// Takes one message.
+    pub fn hear(&self) {
+        recv(&self.inside, &mut [0u8; 8], RecvFlags::DONTWAIT).unwrap();
+    }
+
     pub fn drain(&self) {
         while recv(&self.inside, &mut [0u8; 8], RecvFlags::DONTWAIT).is_ok() {}
     }

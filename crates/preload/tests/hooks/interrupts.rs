@@ -43,3 +43,13 @@ fn a_cancelled_thread_ends() {
 fn the_handler_that_ran_decides_whether_a_call_goes_on() {
     hooked_with(&[ALL], || same("signals"));
 }
+
+#[test]
+fn a_wait_after_a_jump_sleeps() {
+    hooked_with(&[ALL], || same("jumps"));
+}
+
+#[test]
+fn a_wait_after_another_was_killed_in_one_sleeps() {
+    hooked_with(&[ALL], || same("killed"));
+}

@@ -4,7 +4,7 @@ use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
 use crate::{
     ports::office::DIRECTLY,
     settings::{Settings, Stage},
-    stream::{Won, locked, now},
+    stream::{Won, get_up_at_last, locked, now},
     wait::{Asleep, longest_spin, may_spin},
 };
 use rustix::{
@@ -150,6 +150,7 @@ impl EpollSet {
             let wait = wait.map(Duration::from_nanos);
             let remaining = wait.map_or(remaining, |wait| Some(remaining.unwrap_or(wait).min(wait)));
             scratch.clear();
+            get_up_at_last((&raw const scratch).addr());
             let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
             drop(asleep);
             let mut state = locked(&self.state);

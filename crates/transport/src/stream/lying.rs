@@ -1,43 +1,114 @@
-//! Threads that sleep until a stream's bell rings.
+//! Threads that sleep until a stream's bell rings, and those that are counted so and never get up: a thread whose signal handler has jumped out of its
+//! wait (siglongjmp), and one of a process of the family that was killed.
 
-use super::{Stream, locked};
+use super::{
+    Stream, locked,
+    ready::{INPUT, OUTPUT, ask_kernel},
+    state::EndState,
+};
+use crate::line::LONGEST;
 use rustix::event::PollFlags;
-use slipway_fabric::sync::Ordering::Relaxed;
+use slipway_fabric::sync::{Ordering::Relaxed, Shared};
+use std::{cell::RefCell, os::fd::AsFd};
+
+thread_local! {
+    /// Where the thread lies, the latest last.
+    static BEDS: RefCell<Vec<Bed>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One that a thread is counted by among a bell's sleepers.
+struct Bed {
+    /// Where the wait's frame lies on the stack.
+    frame: usize,
+    /// What it waits for.
+    want: PollFlags,
+    state: Shared<EndState>,
+}
+
+/// Has the thread get up where it lies still, though it has left the wait that lay down: its frame is gone, as `frame`, that of a wait which begins, lies no
+/// deeper. A signal handler that waits on the thread's stack lies deeper. One with a stack of its own may not; the wait that it interrupts ends
+/// with it (`INTR`), and has no use for the bell.
+pub fn get_up_at_last(frame: usize) {
+    let take = |beds: &RefCell<Vec<Bed>>| {
+        let mut beds = beds.try_borrow_mut().ok()?;
+        let gone = beds.last().is_some_and(|bed| bed.frame <= frame);
+        if gone { beds.pop() } else { None }
+    };
+    while let Some(bed) = BEDS.try_with(take).ok().flatten() {
+        leave(&bed.state, bed.want, || {});
+    }
+}
+
+/// One that waits for `want` is a sleeper no longer; `last` is run by the last. How many are left.
+fn leave(state: &EndState, want: PollFlags, last: impl FnOnce()) -> u32 {
+    let left = state.common.sleepers.leave(last);
+    if want.intersects(OUTPUT) {
+        state.common.writers.fetch_sub(1, Relaxed);
+    }
+    left
+}
 
 /// A thread that sleeps until the bell rings, or is about to. Dropped, as in a thread that is cancelled, it has got up without having heard it.
 #[derive(Debug)]
 pub struct Lying<'a> {
     stream: &'a Stream,
+    want: PollFlags,
+    /// If the thread has noted where it lies.
+    frame: Option<usize>,
     rang: bool,
 }
 
 impl Lying<'_> {
     /// The last to get up drains the bell, so that no sleeper is left behind with
-    /// a bell that somebody else heard; until then the others are awake and on their way out.
-    pub fn get_up(mut self, rang: bool) {
+    /// a bell that somebody else heard; until then the others are awake and on their way out. True if it `rang` and there are others.
+    pub fn get_up(mut self, rang: bool) -> bool {
         self.rang = rang;
+        let crowded = self.leave() > 0 && rang;
+        std::mem::forget(self);
+        crowded
+    }
+
+    fn leave(&self) -> u32 {
+        let Self { stream, want, frame, rang } = *self;
+        let is_counted = frame.is_none_or(|frame| {
+            let take = |beds: &RefCell<Vec<Bed>>| {
+                let mut beds = beds.try_borrow_mut().ok()?;
+                let at = beds.iter().rposition(|bed| bed.frame == frame && std::ptr::eq(&*bed.state, &*stream.state))?;
+                Some(beds.remove(at))
+            };
+            BEDS.try_with(take).ok().flatten().is_some()
+        });
+        if is_counted { stream.get_up(want, rang) } else { 0 }
     }
 }
 
 impl Drop for Lying<'_> {
     fn drop(&mut self) {
-        self.stream.get_up(self.rang);
+        self.leave();
     }
 }
 
 impl Stream {
     /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
-    /// the bell. Arms the flags.
-    pub fn lie_down(&self, want: PollFlags) -> Lying<'_> {
+    /// the bell. Arms the flags. `frame` is an address in the frame of the wait.
+    pub fn lie_down(&self, want: PollFlags, frame: usize) -> Lying<'_> {
+        if want.intersects(OUTPUT) {
+            self.state.common.writers.fetch_add(1, Relaxed);
+        }
         self.state.common.sleepers.enter();
-        let lying = Lying { stream: self, rang: false };
+        let note = |beds: &RefCell<Vec<Bed>>| {
+            beds.try_borrow_mut().ok()?.push(Bed { frame, want, state: self.state.clone() });
+            Some(frame)
+        };
+        let frame = BEDS.try_with(note).ok().flatten();
+        let lying = Lying { stream: self, want, frame, rang: false };
         self.arm(want);
         lying
     }
 
-    /// Leaves that state.
-    fn get_up(&self, rang: bool) {
-        let left = self.state.common.sleepers.leave(|| {
+    /// Leaves that state. How many others are left.
+    fn get_up(&self, want: PollFlags, rang: bool) -> u32 {
+        let left = leave(&self.state, want, || {
             if rang {
                 self.attend_to(Some(1));
             }
@@ -57,24 +128,152 @@ impl Stream {
                 rustix::thread::sched_yield();
             }
         }
+        left
+    }
+
+    /// The bell rings on, and those who are to hear it don't get up: takes a message, if there is nothing for any sleeper. The flags are up before that is
+    /// looked at, so what comes later rings again, and behind the message that is taken.
+    pub(crate) fn hush(&self) {
+        if self.line().is_none() {
+            return;
+        }
+        self.state.common.sleepers.alone(|| {
+            // There is space mostly: nothing, where nobody waits for it.
+            let wanted = if self.state.common.writers.load(Relaxed) == 0 { INPUT } else { INPUT | OUTPUT };
+            let rings = ask_kernel(self.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
+            self.arm(wanted);
+            if rings && !self.stirs(wanted) && !self.is_wanted_back() {
+                self.attend_to(Some(0));
+            }
+        });
+    }
+
+    /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
+    /// somebody must, or the queue fills up and no further edge comes. Sleepers, and such as are counted so and never get up, are left one that they hear.
+    pub fn heard_in_set(&self) {
+        let sleepers = &self.state.common.sleepers;
+        if !sleepers.if_none(|| self.attend()) {
+            sleepers.alone(|| {
+                let holds_several =
+                    || rustix::io::ioctl_fionread(self.line_socket().as_fd()).is_ok_and(|bytes| bytes > LONGEST as u64);
+                // A batch of descriptors may stay, and what lies behind it.
+                while self.line_alive() && holds_several() && self.attend_to(Some(0)) {}
+            });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{pair::ends, ready::INPUT};
+    use crate::{
+        line,
+        stream::{
+            How,
+            pair::{Ends, ends},
+        },
+        wait::{Member, PollEntry, wait},
+    };
+    use std::{
+        cell::Cell,
+        io::{IoSlice, IoSliceMut},
+        time::Duration,
+    };
 
     fn nobody_lies(stream: &Stream) -> bool {
         stream.state.common.sleepers.if_none(|| {})
     }
 
+    /// A byte comes while the server is armed, and is read.
+    fn pass(ends: &Ends) {
+        let ((client, x), (server, y)) = (&ends.client, &ends.server);
+        server.arm(INPUT);
+        assert_eq!(client.send(x.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
+        let got = server.receive(y.as_fd(), &mut [IoSliceMut::new(&mut [0; 8])], How::default());
+        assert_eq!(got.map(|got| got.bytes), Ok(1));
+    }
+
     #[test]
     fn a_cancelled_thread_gets_up() {
         let ends = ends();
-        let lying = ends.server.0.lie_down(INPUT);
+        let lying = ends.server.0.lie_down(INPUT, 1000);
         assert!(!nobody_lies(&ends.server.0));
         drop(lying);
         assert!(nobody_lies(&ends.server.0));
+    }
+
+    #[test]
+    fn a_thread_that_has_jumped_away_gets_up_in_a_later_wait() {
+        let ends = ends();
+        let (server, client) = (&ends.server.0, &ends.client.0);
+        let outer = client.lie_down(INPUT, 2000);
+        std::mem::forget(server.lie_down(INPUT, 1000));
+        get_up_at_last(999);
+        assert!(!nobody_lies(server), "a signal handler waits");
+        get_up_at_last(1000);
+        assert!(nobody_lies(server) && !nobody_lies(client));
+        // The wait that a signal handler of another stack has interrupted ends; another sleeper is not taken for it.
+        let other = server.lie_down(INPUT, 500);
+        get_up_at_last(2000);
+        assert!(nobody_lies(server) && nobody_lies(client));
+        let sleeper = server.lie_down(INPUT, 3000);
+        assert!(!other.get_up(false) && !outer.get_up(false) && !nobody_lies(server));
+        sleeper.get_up(false);
+        assert!(nobody_lies(server));
+    }
+
+    #[test]
+    fn a_wait_sleeps_beside_one_that_never_gets_up() {
+        let ends = ends();
+        let (server, fd) = (&ends.server.0, ends.server.1.as_fd());
+        // Of a process of the family that was killed.
+        server.state.common.sleepers.enter();
+        pass(&ends);
+        let asked = Cell::new(0);
+        let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| {
+            asked.set(asked.get() + 1);
+            let mut fds: Vec<_> =
+                entries.iter().map(|entry| libc::pollfd { fd: entry.fd, events: entry.events, revents: 0 }).collect();
+            let ms = timeout.map_or(-1, |time| time.as_millis() as i32 + 1);
+            #[allow(unsafe_code, reason = "asks the kernel as a program does")]
+            // SAFETY: an array of so many.
+            let n = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, ms) };
+            entries.iter_mut().zip(&fds).for_each(|(entry, fd)| entry.revents = fd.revents);
+            Ok(n as usize)
+        };
+        let mut members = [Member { stream: server, fd, want: INPUT, got: PollFlags::empty() }];
+        assert_eq!(wait(&mut members, &mut [], Some(Duration::from_millis(50)), &mut poller), Ok(0));
+        assert!(asked.get() < 10, "{asked:?}");
+        // What comes then is heard.
+        assert_eq!(ends.client.0.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
+        assert_eq!(wait(&mut members, &mut [], None, &mut poller), Ok(1));
+    }
+
+    #[test]
+    fn what_there_is_for_a_sleeper_is_not_hushed() {
+        let ends = ends();
+        let server = &ends.server.0;
+        let rings = || ask_kernel(server.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
+        pass(&ends);
+        assert_eq!(ends.client.0.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
+        server.hush();
+        assert!(rings());
+        let got = server.receive(ends.server.1.as_fd(), &mut [IoSliceMut::new(&mut [0; 8])], How::default());
+        assert_eq!(got.map(|got| got.bytes), Ok(1));
+        server.hush();
+        assert!(!rings());
+    }
+
+    #[test]
+    fn an_epoll_set_beside_one_that_never_gets_up_keeps_hearing_edges() {
+        let ends = ends();
+        let server = &ends.server.0;
+        server.state.common.sleepers.enter();
+        let queued = || rustix::io::ioctl_fionread(server.line_socket().as_fd()).expect("a socket");
+        for _ in 0..20 {
+            (0..32).for_each(|_| pass(&ends));
+            server.heard_in_set();
+            assert!((1..=line::LONGEST as u64).contains(&queued()), "one is left, for a sleeper");
+        }
     }
 }

@@ -154,20 +154,22 @@ enum Took {
 impl Stream {
     /// Takes the messages off the line's socket.
     pub fn attend(&self) {
-        self.attend_to(None);
+        let _ = self.attend_to(None);
     }
 
     /// Takes messages off the line's socket until it has heard `bells` of them ring: a sleeper
-    /// expects one for each time it armed its flag and saves the call that would find no more.
-    pub(super) fn attend_to(&self, bells: Option<u32>) {
+    /// expects one for each time it armed its flag and saves the call that would find no more. None of them: takes one message. Whether it took any.
+    pub(super) fn attend_to(&self, bells: Option<u32>) -> bool {
         if let Some(end) = self.port() {
-            return end.office().collect();
+            end.office().collect();
+            return false;
         }
         let mut mail = locked(&self.mail);
         let mut heard = 0;
         let forked = self.state.common.forked.load(Relaxed) != 0;
         let mut leaves = forked || bells.is_some();
-        for _ in 0..MOST_HEARD {
+        let mut took = 0;
+        while took < if bells == Some(0) { 1 } else { MOST_HEARD } {
             if !self.line_alive() || leaves && self.leaves_next(&mut mail, forked) {
                 break;
             }
@@ -176,12 +178,14 @@ impl Stream {
                 Took::Bell => {
                     heard += 1;
                     if Some(heard) == bells && Settings::get().stage != Stage::One {
-                        break;
+                        return true;
                     }
                 }
                 Took::Other => leaves = forked,
             }
+            took += 1;
         }
+        took > 0
     }
 
     /// As [`Stream::attend`]. Nothing stays behind: the line ends.

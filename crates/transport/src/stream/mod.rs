@@ -22,7 +22,7 @@ mod state;
 
 pub use grant::{refusal, refused};
 pub use late::Prospect;
-pub use lying::Lying;
+pub use lying::{Lying, get_up_at_last};
 pub use ready::OUTPUT;
 #[cfg(test)]
 pub(crate) use ready::ask_kernel;

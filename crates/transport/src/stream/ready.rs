@@ -291,12 +291,6 @@ impl Stream {
         self.pace.space_wait(&segment.tx, tx.cursor(), now)
     }
 
-    /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
-    /// somebody must, or the queue fills up and no further edge comes.
-    pub fn heard_in_set(&self) {
-        self.state.common.sleepers.if_none(|| self.attend());
-    }
-
     /// When the peer last sent something into the ring, as far as it says so; and has it do so from now on.
     pub fn shown_at(&self) -> u64 {
         self.line().map_or(0, |segment| {
@@ -407,7 +401,7 @@ mod tests {
         assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
         assert_eq!(receive(server, peer), Ok((b"a".to_vec(), 0)));
         assert!(client.on_ring() && server.on_ring());
-        let lying = server.lie_down(INPUT);
+        let lying = server.lie_down(INPUT, usize::MAX);
         // The batch wakes it, and so does the bell; another thread needs both.
         assert_eq!(client.send(fd, &[IoSlice::new(b"b")], &[fd]), Ok(1));
         assert_eq!(client.send(fd, &[IoSlice::new(b"c")], &[]), Ok(1));

@@ -313,6 +313,8 @@ pub struct Common {
     pub send_timeout: AtomicU64,
     /// Threads that sleep, or are about to, until this line's bell rings.
     pub sleepers: Sleepers,
+    /// Those of them that wait for space.
+    pub writers: AtomicU32,
     /// 1: the other end's line socket is gone.
     pub line_gone: AtomicU32,
     /// 1: the line's socket raises signals for the program, as the connection's would.

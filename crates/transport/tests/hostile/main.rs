@@ -407,7 +407,7 @@ fn use_stream(stream: &Stream, x: &OwnedFd, dice: &mut Dice) {
             assert!(stream.unread_bytes() <= stream.ring_size());
         }
         10 => {
-            stream.lie_down(victim::BOTH).get_up(dice.below(2) == 0);
+            stream.lie_down(victim::BOTH, usize::MAX).get_up(dice.below(2) == 0);
             stream.attend();
         }
         _ if dice.below(40) == 0 => stream.give_back(),
