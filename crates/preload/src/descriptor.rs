@@ -2,7 +2,7 @@
 
 use crate::{
     epoll, linger,
-    real::{fail, real, shield},
+    real::{fail, real, shield, uncancelled},
     room::made,
     table,
 };
@@ -29,15 +29,16 @@ real! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+unsafe extern "C" fn close(fd: c_int) -> c_int {
     if is_reserved(fd) {
         // A program that closes all it finds: this one isn't its own.
         return fail(Errno::BADF);
     }
     // Kept until the descriptor is closed: its end must not look like a return to the socket.
     let slot = shield(|| table::forget(fd), || None);
+    // The library's own descriptors are closed by this, too, in the midst of work that a cancelled thread must not leave.
     // SAFETY: no pointers.
-    let result = unsafe { next::close(fd) };
+    let result = uncancelled(|| unsafe { next::close(fd) });
     drop(slot);
     result
 }

@@ -315,13 +315,13 @@ fn send_file(to: c_int, from: c_int, offset: Option<&mut i64>, length: size_t) -
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t {
     // SAFETY: as sendfile(2): the two have one type of offset.
     unsafe { sendfile64(to, from, offset, length) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t {
     if table::stream(to).is_some() {
         // SAFETY: as sendfile(2).
         return send_file(to, from, unsafe { offset.as_mut() }, length);
@@ -353,7 +353,7 @@ fn splice_from(from: c_int, to: c_int, length: size_t, flags: c_int) -> ssize_t 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn splice(
+unsafe extern "C-unwind" fn splice(
     from: c_int,
     from_offset: *mut i64,
     to: c_int,

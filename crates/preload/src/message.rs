@@ -241,7 +241,7 @@ fn give_back_passed(passed: &[RawFd]) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvmmsg(
+unsafe extern "C-unwind" fn recvmmsg(
     fd: c_int,
     messages: *mut libc::mmsghdr,
     count: c_uint,
@@ -277,7 +277,7 @@ unsafe extern "C" fn recvmmsg(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int {
+unsafe extern "C-unwind" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int {
     if !table::is_used(fd) {
         for i in 0..count as usize {
             // SAFETY: `count` headers, by the contract of sendmmsg(2).

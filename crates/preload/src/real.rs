@@ -84,28 +84,19 @@ pub fn last_error() -> Errno {
     Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }
 
-/// While it is there the thread is not cancelled: many functions of the C library that the library's own work calls would do that.
-struct Uncancelled(c_int);
-
-impl Uncancelled {
-    fn begin() -> Self {
-        let mut before = 0;
-        // SAFETY: the result has a place.
-        unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
-        Self(before)
-    }
+/// Makes a call that does not unwind, in which the thread is not cancelled.
+pub fn uncancelled<T>(call: impl FnOnce() -> T) -> T {
+    let mut before = 0;
+    // SAFETY: the result has a place.
+    unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
+    let result = call();
+    // SAFETY: it was the thread's state.
+    unsafe { pthread_setcancelstate(before, std::ptr::null_mut()) };
+    result
 }
 
-impl Drop for Uncancelled {
-    fn drop(&mut self) {
-        // SAFETY: it was the thread's state.
-        unsafe { pthread_setcancelstate(self.0, std::ptr::null_mut()) };
-    }
-}
-
-/// Runs work of a hook that does not wait; should it panic, which would be our fault, runs `real` instead.
+/// Runs work of a hook that does not wait, and so is not cancelled; should it panic, which would be our fault, runs `real` instead.
 pub fn shield<T>(work: impl FnOnce() -> T, real: impl FnOnce() -> T) -> T {
-    let _uncancelled = Uncancelled::begin();
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| real())
 }
 

@@ -2,6 +2,7 @@
  * same on a plain socket and with the hooks. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -80,8 +81,25 @@ static void await_sleep(void)
 
 static const char *const WAYS[] = {
     "read",   "recv",         "recvmsg",      "write",         "poll",           "select",       "epoll_wait",
-    "accept", "poll to accept", "without waiting: send", "without waiting: recv", "without waiting: poll",
+    "accept", "poll to accept", "without waiting: send", "without waiting: recv", "without waiting: poll", "dropping descriptors",
 };
+
+/* The bytes are read without the descriptors. */
+static void pass_and_drop(void)
+{
+    enum { PASSED = 20 };
+    char byte, control[CMSG_SPACE(PASSED * sizeof(int))] __attribute__((aligned(8)));
+    struct iovec buffer = {&byte, 1};
+    struct msghdr message = {.msg_iov = &buffer, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(PASSED * sizeof(int));
+    for (int i = 0; i < PASSED; i++)
+        memcpy(CMSG_DATA(header) + i * sizeof i, &listener, sizeof i);
+    sendmsg(client, &message, MSG_DONTWAIT);
+    recv(server, &byte, 1, MSG_DONTWAIT);
+}
 
 static void *call(void *way)
 {
@@ -107,6 +125,7 @@ static void *call(void *way)
         case 8: poll(&awaited, 1, -1); break;
         case 9: send(client, "x", 1, MSG_DONTWAIT); break;
         case 10: recv(client, &byte, 1, MSG_DONTWAIT); break;
+        case 12: pass_and_drop(); break;
         case 11: polled.events = POLLOUT; poll(&polled, 1, 0); break;
         }
     }
@@ -121,19 +140,44 @@ static void cancel(size_t way, const char *where)
     good(-pthread_create(&thread, NULL, call, (void *)way));
     if (way < 9)
         await_sleep();
+    while (caller == 0)
+        sched_yield();
+    /* Not always at the same place. */
+    static int turns;
+    for (int i = 0; i < turns % 50; i++)
+        sched_yield();
+    turns++;
     pthread_cancel(thread);
     pthread_join(thread, &result);
     printf("%s%s: %s\n", WAYS[way], where, result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
 }
 
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1000; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
 static void cancelled(void)
 {
-    for (size_t way = 0; way < sizeof WAYS / sizeof *WAYS; way++)
+    for (size_t way = 0; way < 12; way++)
         for (int warm = 0; warm < 2; warm++) {
             begin(warm);
             cancel(way, warm ? "" : " at first");
             end();
         }
+    begin(1);
+    int before = open_descriptors();
+    char byte;
+    for (int i = 0; i < 100; i++) {
+        cancel(12, "");
+        while (recv(server, &byte, 1, MSG_DONTWAIT) == 1)
+            ;
+    }
+    printf("%d descriptors lost\n", open_descriptors() - before);
+    end();
     /* A client without hooks. */
     begin(0);
     end();

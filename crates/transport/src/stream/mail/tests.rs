@@ -67,8 +67,7 @@ fn rings(ends: &Ends) -> bool {
 
 /// A thread that waits for something else than bytes is woken once more.
 fn sleep_and_wake(ends: &Ends) {
-    ends.server.0.lie_down(OUTPUT);
-    ends.server.0.get_up(rings(ends));
+    ends.server.0.lie_down(OUTPUT, usize::MAX).get_up(rings(ends));
 }
 
 #[test]
