@@ -3,15 +3,15 @@
 use super::{Answer, Reply, Server, done, int};
 use crate::{
     names::{Object, PATH_MAX},
-    sys::write_memory,
+    sys::{by_proc, write_memory},
     tasks::{Caller, read_bytes, read_string, read_word},
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{self, Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
+    fs::{self, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
     io::Errno,
 };
-use slipway_layer::{Attribute, Found};
+use slipway_layer::{Attribute, Found, Place};
 use std::ffi::{CStr, CString};
 
 /// The largest value and the longest list.
@@ -95,9 +95,24 @@ impl Server {
         let found = self.target(caller, libc::AT_FDCWD, path, true)?;
         match found.kind() {
             rustix::fs::FileType::Directory => Err(Errno::ISDIR),
+            rustix::fs::FileType::RegularFile if self.is_leased(&found) => {
+                let held = self.hold(&found)?;
+                Ok(Answer::Later(Box::new(move || {
+                    let open = fs::open(by_proc(&held), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+                    done(fs::ftruncate(&open, size))
+                })))
+            }
             rustix::fs::FileType::RegularFile => self.change(&found, &Attribute::Size(size)),
             _ => Err(Errno::INVAL),
         }
+    }
+
+    /// Whether the caller may write to a file of the layer's, and has to wait for somebody who has a lease on it.
+    fn is_leased(&self, found: &Found) -> bool {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let is_top = found.place == Place::Layer(self.files.len().wrapping_sub(1)) && !self.view.rules.read_only;
+        let open = || fs::openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty());
+        is_top && open().err() == Some(Errno::AGAIN)
     }
 
     pub(super) fn utimens(&mut self, caller: Caller, dir: i32, path: u64, times: u64, flags: i32) -> Reply {

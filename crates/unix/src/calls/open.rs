@@ -10,7 +10,7 @@ use crate::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fstat, openat, readlinkat},
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fcntl_setfl, fstat, openat, readlinkat},
     io::Errno,
 };
 use slipway_emulator::layout;
@@ -255,8 +255,25 @@ impl Server {
         is_own || self.opened_by_rule(&found.path)
     }
 
+    /// Who has a lease on a file gives it up first, and may call the server before: a thread waits for that.
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
-        Ok(Answer::Fd(openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?, cloexec))
+        let open = |flags| openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty());
+        if found.kind() != FileType::RegularFile || flags.contains(OFlags::NONBLOCK) {
+            return Ok(Answer::Fd(open(flags)?, cloexec));
+        }
+        match open(flags | OFlags::NONBLOCK) {
+            Err(Errno::AGAIN) => {
+                let (held, flags) = (self.hold(found)?, flags - OFlags::NOFOLLOW);
+                Ok(Answer::Later(Box::new(move || {
+                    openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
+                })))
+            }
+            fd => {
+                let fd = fd?;
+                fcntl_setfl(&fd, flags)?;
+                Ok(Answer::Fd(fd, cloexec))
+            }
+        }
     }
 
     /// The very file that was found, whatever its name leads to by the time that a thread opens it or connects to it.
