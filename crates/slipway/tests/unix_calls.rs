@@ -459,3 +459,21 @@ print(os.fstat(fd).st_size, open("log").read().count("given up"), time.monotonic
 fn a_lease_is_given_up_by_calls() {
     assert_eq!(same(|_| (), &["/usr/bin/python3", "-c", LEASES]), "0\n0\n0\n3 3 True\n");
 }
+
+const RULES: &str = r#"
+import errno, os, struct
+entry = lambda tag, rights: struct.pack("<HHI", tag, rights, 0xffffffff)
+os.umask(0o077); os.mkdir("made")
+for dir in "made", "host":
+    try: os.setxattr(dir, "system.posix_acl_default", struct.pack("<I", 2) + entry(1, 7) + entry(4, 7) + entry(0x20, 5))
+    except OSError as error: print(errno.errorcode[error.errno])
+for dir in "made", "host", ".":
+    os.close(os.open(dir + "/file", os.O_CREAT | os.O_WRONLY, 0o666)); os.mkdir(dir + "/dir"); os.mkfifo(dir + "/fifo", 0o622)
+    unnamed = os.open(dir, os.O_TMPFILE | os.O_RDWR, 0o666)
+    print([oct(os.stat(dir + "/" + name).st_mode) for name in ("file", "dir", "fifo")], oct(os.fstat(unnamed).st_mode))
+"#;
+
+#[test]
+fn rules_for_new_files_take_the_masks_place() {
+    same(|dir| fs::create_dir(dir.join("host")).expect("mkdir"), &["/usr/bin/python3", "-c", RULES]);
+}

@@ -6,7 +6,7 @@ use crate::{
     tasks::{Caller, read_string},
 };
 use rustix::{
-    fs::{FileType, Mode, RenameFlags},
+    fs::{FileType, Mode, RenameFlags, lgetxattr},
     io::Errno,
 };
 use slipway_layer::{Found, Place, Resolved, TreePath};
@@ -23,9 +23,19 @@ impl Server {
         Resolved::of_last(path, |path| self.lookup_bytes(caller, dir, path, false))
     }
 
+    /// The mode of what is made in a directory: rules that this has for what is new in it (an ACL) take the place of the caller's mask.
+    pub(super) fn mode_of_new(&self, caller: Caller, dir: &TreePath, mode: u32) -> Mode {
+        let rules = || {
+            let real = Self::real_path(self.view.root(self.view.find(dir).ok()?.place), dir).ok()?;
+            lgetxattr(&real, c"system.posix_acl_default", &mut [0_u8; 0][..]).ok()
+        };
+        let mask = self.tasks.umask(caller.pid);
+        Mode::from_raw_mode(if mode & mask == 0 || rules().is_some() { mode } else { mode & !mask })
+    }
+
     pub(super) fn mkdir(&mut self, caller: Caller, dir: i32, path: u64, mode: u32) -> Reply {
         let path = self.free_name(caller, dir, path, true)?;
-        done(self.view.make_dir(&path, Mode::from_raw_mode(mode & 0o1777 & !self.tasks.umask(caller.pid))))
+        done(self.view.make_dir(&path, self.mode_of_new(caller, &path.parent(), mode & 0o1777)))
     }
 
     pub(super) fn mknod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, dev: u32) -> Reply {
@@ -37,7 +47,7 @@ impl Server {
         if matches!(kind, FileType::Directory) {
             return Err(Errno::PERM);
         }
-        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !self.tasks.umask(caller.pid)), dev.into()))
+        done(self.view.make_node(&path, kind, self.mode_of_new(caller, &path.parent(), mode & 0o7777), dev.into()))
     }
 
     pub(super) fn symlink(&mut self, caller: Caller, target: u64, dir: i32, path: u64) -> Reply {

@@ -157,7 +157,7 @@ impl Server {
             if flags.contains(OFlags::DIRECTORY) {
                 return Err(Errno::INVAL);
             }
-            let mode = Mode::from_raw_mode(mode & !self.tasks.umask(caller.pid));
+            let mode = self.mode_of_new(caller, &resolved.path.parent(), mode);
             if asker.opens(&resolved.path, self.view.is_through(&resolved.path)) && self.may_open(flags, mode) {
                 self.view.make_node(&resolved.path, FileType::RegularFile, mode, 0)?;
                 return self.made(&resolved.path, exclusive);
@@ -449,7 +449,7 @@ impl Server {
             self.view.scaffold(&found.path)?;
             Place::Layer(self.files.len() - 1)
         };
-        let mode = Mode::from_raw_mode(mode & !self.tasks.umask(caller.pid));
+        let mode = self.mode_of_new(caller, &found.path, mode);
         let fd = openat(self.view.root(place), found.path.relative(), flags | OFlags::CLOEXEC, mode)?;
         Ok(Answer::Fd(fd, flags.contains(OFlags::CLOEXEC)))
     }
