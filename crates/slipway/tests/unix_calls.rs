@@ -477,3 +477,17 @@ for dir in "made", "host", ".":
 fn rules_for_new_files_take_the_masks_place() {
     same(|dir| fs::create_dir(dir.join("host")).expect("mkdir"), &["/usr/bin/python3", "-c", RULES]);
 }
+
+const TERMINAL: &str = r#"
+import os, pty
+os.symlink("/dev/tty", "link")
+pid, fd = pty.fork()
+if pid == 0:
+    os.write(os.open("link", os.O_WRONLY), b"written\n"); os._exit(0)
+print(os.read(fd, 100)); print(os.waitpid(pid, 0)[1])
+"#;
+
+#[test]
+fn a_link_to_the_terminal_leads_to_the_callers() {
+    same(|_| (), &["/usr/bin/python3", "-c", TERMINAL]);
+}

@@ -226,6 +226,10 @@ impl Server {
             FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
                 Ok(Answer::Continue)
             }
+            FileType::CharacterDevice if is_terminals(found) => {
+                let terminal = terminal_of(caller.tid).ok_or(Errno::NXIO)?;
+                Ok(Answer::Fd(openat(CWD, terminal, flags, Mode::empty())?, cloexec))
+            }
             // Handing a descriptor over takes the kernel two more switches of threads than opening it there.
             FileType::RegularFile
                 if matches!(asker, Asker::Program | Asker::Loader)
@@ -510,6 +514,25 @@ fn check_how(flags: u64, mode: u64, resolve: u64) -> Result<(), Errno> {
 
 fn writes(flags: OFlags) -> bool {
     flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC)
+}
+
+/// Whether it is /dev/tty: another one for each session.
+fn is_terminals(found: &Found) -> bool {
+    (libc::major(found.stat.st_rdev), libc::minor(found.stat.st_rdev)) == (5, 0)
+}
+
+/// The terminal that a thread's session has.
+fn terminal_of(tid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+    // After the name: state, parent, group, session, terminal.
+    let device: u32 = stat.rsplit(')').next()?.split_whitespace().nth(4)?.parse().ok()?;
+    let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xf_ff00);
+    match (major, minor) {
+        (136..=143, _) => Some(format!("/dev/pts/{}", (major - 136) * 256 + minor)),
+        (4, 0..64) => Some(format!("/dev/tty{minor}")),
+        (4, _) => Some(format!("/dev/ttyS{}", minor - 64)),
+        _ => None,
+    }
 }
 
 /// Whether the call comes from where the process's auxiliary vector says that the loader is.
