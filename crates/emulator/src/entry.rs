@@ -38,12 +38,18 @@ std::arch::global_asm!(
     "je 5f",
     "test eax, eax",
     "jz 6f",
-    "4: lock dec dword ptr [rip + 0x10000000]",
+    // One that goes on beside its child, in one memory and with a directory of its own (CLONE_VM without CLONE_FS and CLONE_VFORK), is never done.
+    "4: js 7f",
+    "mov ecx, edi",
+    "and ecx, 0x4300",
+    "cmp ecx, 0x100",
+    "je slipway_emulator_stub_end",
+    "7: lock dec dword ptr [rip + 0x10000000]",
     "slipway_emulator_stub_uncount:",
     "jmp slipway_emulator_stub_end",
     // vfork
     "5: test eax, eax",
-    "jnz 4b",
+    "jnz 7b",
     "jmp slipway_emulator_stub_end",
     // A child: it has memory of its own if CLONE_VM is not set.
     "6: test edi, 0x100",

@@ -491,3 +491,46 @@ print(os.read(fd, 100)); print(os.waitpid(pid, 0)[1])
 fn a_link_to_the_terminal_leads_to_the_callers() {
     same(|_| (), &["/usr/bin/python3", "-c", TERMINAL]);
 }
+
+const IN_ONE_MEMORY: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int stage;
+static int is_there(const char *name) { return access(name, F_OK) == 0; }
+static int child(void *unused) {
+    while (stage < 1)
+        continue;
+    int moved = chdir("b");
+    stage = 2 + (moved == 0 && is_there("inner") && !is_there("outer"));
+    return 0;
+}
+int main(void) {
+    char *stack = malloc(1 << 16);
+    printf("%d ", is_there("outer"));
+    fflush(stdout);
+    int pid = clone(child, stack + (1 << 16), CLONE_VM | SIGCHLD, 0);
+    printf("%d ", is_there("outer"));
+    stage = 1;
+    while (stage < 2)
+        continue;
+    printf("%d %d %d\n", stage, is_there("outer"), is_there("inner"));
+    return waitpid(pid, 0, 0) != pid;
+}
+"#;
+
+#[test]
+fn a_child_in_the_same_memory_has_a_directory_of_its_own() {
+    let fill = |dir: &Path| {
+        fs::create_dir(dir.join("b")).expect("mkdir");
+        ["outer", "b/inner"].iter().for_each(|name| fs::write(dir.join(name), name).expect("write"));
+        build_c(IN_ONE_MEMORY, &dir.join("shares"), &[]);
+    };
+    assert_eq!(same(fill, &["./shares"]), "1 1 3 1 0\n");
+}
