@@ -1,7 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
-    descriptor::{follow_signals, is_standard},
+    descriptor::{follow_signals, is_input},
     epoll::early,
     kernel::Process,
     real::{fail, last_error, real, shield, waiting},
@@ -411,7 +411,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
                 table::put(new, Slot::Stream(stream));
                 return;
             }
-            let plain = is_standard(new) || needs_kernel(new) || !room::for_line(new);
+            let plain = is_input(new) || needs_kernel(new) || !room::for_line(new);
             table::put(
                 new,
                 match table::borrowed(new, |x| hub.accepted(x, nonblocking, plain)) {

@@ -8,6 +8,7 @@ use crate::{
 };
 use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, F_SETOWN, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
 use rustix::io::Errno;
+use slipway_fabric::sync::{AtomicU8, Ordering::Relaxed};
 use slipway_transport::{descriptor::is_reserved, stream::Stream};
 use std::{
     ffi::{c_int, c_uint, c_ulong},
@@ -43,11 +44,24 @@ unsafe extern "C" fn close(fd: c_int) -> c_int {
     result
 }
 
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
+    static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
+}
+
+/// Bits of the descriptors below 3 whose stream of stdio was closed.
+static WITHOUT_STDIO: AtomicU8 = AtomicU8::new(0);
+
 /// Closes inside the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fclose(file: *mut libc::FILE) -> c_int {
-    // SAFETY: the caller's contract is fclose(3)'s.
-    let slot = shield(|| table::forget(unsafe { libc::fileno(file) }), || None);
+    // SAFETY: the caller's contract is fclose(3)'s; the C library's own streams are read as the program reads them.
+    let (fd, standard) = unsafe { (libc::fileno(file), [stdin, stdout, stderr]) };
+    if is_standard(fd) && standard.contains(&file) {
+        WITHOUT_STDIO.fetch_or(1 << fd, Relaxed);
+    }
+    let slot = shield(|| table::forget(fd), || None);
     // SAFETY: as above.
     let result = unsafe { next::fclose(file) };
     drop(slot);
@@ -119,9 +133,15 @@ fn copied(old: c_int, new: c_int) -> c_int {
     new
 }
 
-/// Whether streams of stdio lead to `fd` from the beginning: they enter the kernel inside the C library, where no hook reaches.
-pub fn is_standard(fd: c_int) -> bool {
-    (0..=2).contains(&fd)
+/// Whether the program reads the connection that it made as `fd` by stdio, for all that is known. One that is made as 1 or 2 mostly has
+/// the number by chance: an X server's first client, after `-displayfd 1`.
+pub fn is_input(fd: c_int) -> bool {
+    fd == 0 && is_standard(fd)
+}
+
+/// Whether a stream of stdio leads to `fd` from the beginning: it enters the kernel inside the C library, where no hook reaches.
+fn is_standard(fd: c_int) -> bool {
+    (0..=2).contains(&fd) && WITHOUT_STDIO.load(Relaxed) >> fd & 1 == 0
 }
 
 #[unsafe(no_mangle)]

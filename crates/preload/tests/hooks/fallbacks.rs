@@ -136,6 +136,11 @@ fn a_connection_that_is_made_as_standard_input() {
         let c = Connection { client, server: server.accept() };
         c.exchange();
         assert_eq!((c.server, server.transports()), (0, vec![Transport::Socket]));
+        drop(c);
+        // An X server closes the stream, and what has its number then is no business of stdio.
+        call!(fclose(stdin));
+        let c = server.connection();
+        assert_eq!(c.client, 0);
     });
 }
 
