@@ -84,8 +84,10 @@ fn a_deleted_file_of_the_hosts_is_not_changed() {
     let file = dir.path().join("file");
     fs::write(&file, "as it was").expect("write");
     let mut kept = fs::File::open(&file).expect("open");
+    let mode = kept.metadata().expect("stat").mode();
     let script = "exec 3<file; echo mine >own; exec 4<own; rm own; echo changed >/proc/self/fd/4 && echo own; echo opened; read go; \
-                  (echo changed >/proc/self/fd/3) 2>/dev/null || echo refused";
+                  (echo changed >/proc/self/fd/3) 2>/dev/null || echo refused; \
+                  /usr/bin/python3 -c 'import os; os.fchmod(4, 0o600); os.fchmod(3, 0o600)' 2>&1 | tail -1";
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--contain", "--quiet", "--discard", "--", "sh", "-c", script]);
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
@@ -96,6 +98,7 @@ fn a_deleted_file_of_the_hosts_is_not_changed() {
         fs::remove_file(&file).expect("remove");
         running.say("go");
         assert!(running.wait_line("").contains("refused"));
+        assert!(running.wait_line("").contains("Permission denied"));
         running.succeed();
     } else {
         let ended = running.finish();
@@ -104,6 +107,7 @@ fn a_deleted_file_of_the_hosts_is_not_changed() {
     let mut text = String::new();
     std::io::Read::read_to_string(&mut kept, &mut text).expect("read");
     assert_eq!(text, "as it was");
+    assert_eq!(kept.metadata().expect("stat").mode(), mode);
 }
 
 /// Nothing outside is reached where a thread turns a name or a descriptor after the server has looked at it.

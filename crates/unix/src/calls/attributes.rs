@@ -40,6 +40,9 @@ impl Server {
         let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
         let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
             Object::Named(path, is_top) if !is_top && !self.view.is_through(&path) => path,
+            Object::Unnamed if fetched.as_ref().is_some_and(|open| self.is_hosts_file(open) != Ok(false)) => {
+                return Err(Errno::ACCESS);
+            }
             _ => return fetched.map_or(Ok(Answer::Continue), |open| done(set_open(&open, attribute))),
         };
         if !is_name && self.is_path_only(caller, fd)? {

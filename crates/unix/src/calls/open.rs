@@ -397,7 +397,7 @@ impl Server {
     }
 
     /// Whether a file is the host's, deleted or not: others may have it open or mapped still.
-    fn is_hosts_file(&self, held: &OwnedFd) -> Result<bool, Errno> {
+    pub(super) fn is_hosts_file(&self, held: &OwnedFd) -> Result<bool, Errno> {
         let text = readlinkat(CWD, by_proc(held), Vec::new())?.into_bytes();
         let is_layers =
             |layer: &Layer| TreePath::literal(&text).is_within(&TreePath::literal(layer.dir().as_os_str().as_encoded_bytes()));
