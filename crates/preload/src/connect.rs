@@ -171,7 +171,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             || table::is_known(fd)
             || !settings.sockets.has(&endpoint)
             || !is_stream_socket(fd)
-            || is_standard(fd)
+            || is_input(fd)
             || needs_kernel(fd)
             || !room::for_line(fd)
         {

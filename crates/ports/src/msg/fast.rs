@@ -272,11 +272,15 @@ pub struct Buffer<'a, F: Format> {
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
 pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
-    if inner.waiting.hot.len() > 1 {
-        inner.waiting.take_turns(&inner.routes.lines);
-    }
     // What has more behind it than most is not told in registers.
-    let short = if F::is_usual(tail) { receive_plain::<F>(inner, space, what, bytes) } else { Short::Other };
+    let short = if F::is_usual(tail) {
+        receive_plain::<F>(inner, space, what, bytes)
+    } else {
+        if inner.waiting.hot.len() > 1 {
+            inner.waiting.take_turns(&inner.routes.lines);
+        }
+        Short::Other
+    };
     match short {
         Short::Other => receive_front::<F>(inner, space, what, bytes, tail),
         short => short,
@@ -287,13 +291,15 @@ pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &
 #[inline(always)]
 fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
-    let Some(&number) = inner.waiting.hot.first() else {
-        return if none_queued(state, what) { Short::Nothing } else { Short::Other };
+    let (number, alone) = match inner.waiting.hot[..] {
+        [] => return if none_queued(state, what) { Short::Nothing } else { Short::Other },
+        [number] => (number, true),
+        [..] => (inner.waiting.take_turns(lines), false),
     };
     let Some(line) = lines.get_mut(number) else { return Short::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
-        Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
+        Ok(None) if alone && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
     match take_off::<F, true>(state, line, &record, what, bytes, F::USUAL) {

@@ -339,17 +339,19 @@ impl Waiting {
         if self.hot.len() > HOT { self.hot.pop() } else { None }
     }
 
-    /// A message is about to be received: now and then another hot line that has something is the first. A sender that never pauses keeps no others out.
-    pub(crate) fn take_turns(&mut self, lines: &Lines) {
+    /// A message is about to be received, with several hot lines: the first of them. Now and then another one that has something becomes that: a sender
+    /// that never pauses keeps no others out.
+    #[inline(never)]
+    pub(crate) fn take_turns(&mut self, lines: &Lines) -> LineId {
         self.in_a_row += 1;
-        if self.in_a_row < IN_A_ROW {
-            return;
+        if self.in_a_row >= IN_A_ROW {
+            self.in_a_row = 0;
+            let is_readable = |id: &LineId| lines.get(*id).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+            if let Some(next) = self.hot.iter().skip(1).position(is_readable) {
+                self.hot.rotate_left(next + 1);
+            }
         }
-        self.in_a_row = 0;
-        let is_readable = |id: &LineId| lines.get(*id).is_some_and(|line| line.segment.rx.readable(line.rx.head));
-        if let Some(next) = self.hot.iter().skip(1).position(is_readable) {
-            self.hot.rotate_left(next + 1);
-        }
+        self.hot[0]
     }
 
     /// The line is gone, and looked at no more.
