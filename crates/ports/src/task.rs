@@ -6,7 +6,7 @@ use crate::{
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed, pieces::Pieces},
     state::{
-        Right, SpaceId, State,
+        SpaceId, State,
         exception_ports::Whose,
         kernel::{Special, place},
         port::Kernel,
@@ -410,9 +410,6 @@ impl Task {
             }
             let to = inner.state.copyin(space, to, how).map_err(|_| Code::INVALID_CAPABILITY)?;
             let before = inner.state.port_request_notification(space, name, id, sync, to)?;
-            if let (notify::PORT_DESTROYED, Right::RemoteSendOnce(once)) = (id, &before) {
-                inner.tell_unwanted(*once);
-            }
             inner.settle();
             inner.state.copyout(space, before).map_err(|right| {
                 inner.state.destroy_right(right);

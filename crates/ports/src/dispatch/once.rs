@@ -5,51 +5,23 @@ use crate::{
     account::{self, Charge},
     line::INLINE,
     objects,
-    routes::{Once, OnceEnd, Routes, import::View},
-    state::{Home, PortId, RemoteSendOnce, Right},
+    routes::{OnceEnd, Routes, import::View},
+    state::{Home, PortId, Right},
     wire::{self, Record, kind, parse},
 };
 use rustix::io::Errno;
-use slipway_fabric::descriptor::unregister;
 use std::{os::fd::AsFd, sync::Arc};
 
 /// Packets that may go before the message of a send-once right's socket. Each has descriptors, as many as a packet takes,
 /// or is a look at where the right leads.
 const PACKETS: u32 = 320;
 
-/// A packet's one byte that says of a send-once right that it is no port-destroyed request any more.
-const UNWANTED: u8 = 1;
-
 impl Inner {
     /// Takes the message of a send-once right that a third party held.
     pub(crate) fn dispatch_once_end(&mut self, id: u32) {
-        if !self.read_once_end(id) {
-            return;
-        }
-        let Some(end) = self.once_ends.get_mut(id as usize) else { return };
-        if end.wanted.is_some() {
-            // Its holder was killed, or has broken the rules. What becomes of the receive right is known in a moment: the kernel closes one descriptor
-            // after the other.
-            unregister(&end.socket);
-            end.gone = true;
-            return;
-        }
-        let port = self.once_ends.remove(id as usize).port;
-        self.state.destroy_right(Right::SendOnce(port));
-    }
-
-    /// A send-once right was a port-destroyed request, and is none any more: who gave the receive right away with it is not to have that back.
-    pub(crate) fn tell_unwanted(&self, once: RemoteSendOnce) {
-        if let Some(Once::Socket(socket)) = self.onces.get(once.0 as usize) {
-            let _ = objects::send((**socket).as_fd(), &[&[UNWANTED]], &[]);
-        }
-    }
-
-    /// Takes what lies in the socket. True if the right was dropped unused, or is broken, which comes to the same.
-    pub(super) fn read_once_end(&mut self, id: u32) -> bool {
         loop {
             let Routes { once_ends, ledger, .. } = &mut self.routes;
-            let Some(end) = once_ends.get_mut(id as usize) else { return false };
+            let Some(end) = once_ends.get_mut(id as usize) else { return };
             let port = end.port;
             let mut bytes = vec![0; wire::RECORD + INLINE];
             let before = end.fds.len();
@@ -62,18 +34,20 @@ impl Inner {
                 Ok((n, _)) if n >= wire::RECORD => {
                     bytes.truncate(n);
                     let end = once_ends.remove(id as usize);
-                    self.take_from_socket(port, &bytes, end);
-                    return false;
+                    return self.take_from_socket(port, &bytes, end);
                 }
-                Ok((1, false)) if bytes[0] == UNWANTED && end.fds.len() == before => end.wanted = None,
                 // Descriptors, which go first, as many as a packet takes; or a process tests whether its right leads here.
                 Ok((1..wire::RECORD, lost)) if end.packets <= PACKETS => {
                     if lost {
                         end.fds.resize_with(before + objects::FD_BATCH, || None);
                     }
                 }
-                Err(Errno::WOULDBLOCK) => return false,
-                _ => return true,
+                Err(Errno::WOULDBLOCK) => return,
+                // Dropped unused, or broken, which comes to the same.
+                _ => {
+                    once_ends.remove(id as usize);
+                    return self.state.destroy_right(Right::SendOnce(port));
+                }
             }
         }
     }

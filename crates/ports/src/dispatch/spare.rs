@@ -50,13 +50,8 @@ impl Inner {
         let Some(remote) = self.remote_mut(port) else { return };
         let identity = remote.identity;
         let (Some(spare), Some(s)) = (remote.spare.take(), remote.s.clone()) else { return };
-        // What the holder has said of the request, or done with it, is known first. Its right is the one that is used up.
-        self.read_once_end(spare.end);
-        let end = self.once_ends.get(spare.end as usize).filter(|end| end.wanted == Some(port));
-        let to = end.map(|end| Right::SendOnce(end.port));
-        if to.is_some() {
-            self.once_ends.remove(spare.end as usize);
-        }
+        // Not before the send-once right is there: the last right may be the one in the notification.
+        let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
         if self.adopt_receiving_end(port, Ends { r: Some(Arc::new(spare.r)), s, identity }).is_err() {
             // With the last copy of its receiving end the port is dead.
             self.state.remote_port_died(port);

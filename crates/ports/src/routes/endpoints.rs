@@ -179,38 +179,29 @@ impl Routes {
     /// # Errors
     /// As for [`Routes::adopt_once_end`], and those of socketpair(2).
     pub(crate) fn once_socket(&mut self, port: PortId) -> io::Result<Reserved> {
-        Ok(self.once_ends_of(port)?.0)
-    }
-
-    /// As [`Routes::once_socket`], with the number of the receiving end.
-    pub(super) fn once_ends_of(&mut self, port: PortId) -> io::Result<(Reserved, u32)> {
         let (sender, receiver) = objects::socket_pair()?;
         let (sender, receiver) = (Reserved::new(sender)?, Reserved::new(receiver)?);
-        Ok((sender, self.adopt_once_end(receiver, port)?))
+        self.adopt_once_end(receiver, port)?;
+        Ok(sender)
     }
 
-    /// Listens to the receiving end of a send-once right to a port here: its number.
+    /// Listens to the receiving end of a send-once right to a port here.
     ///
     /// # Errors
     /// It is no such socket; those of setsockopt(2) and epoll_ctl(2).
-    pub(crate) fn adopt_once_end(&mut self, socket: Reserved, port: PortId) -> io::Result<u32> {
+    pub(crate) fn adopt_once_end(&mut self, socket: Reserved, port: PortId) -> io::Result<()> {
         // A port's own sending end would never hang up.
         let known = objects::identity(&socket)?;
         if !objects::is_socket(&socket) || self.identities.contains_key(&known) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         objects::name_senders(&socket)?;
-        let id = self.once_ends.insert(OnceEnd {
-            socket,
-            port,
-            wanted: None,
-            gone: false,
-            fds: Vec::new(),
-            packets: 0,
-            account: None,
-        });
-        self.listen_once_end(id as u32).inspect_err(|_| drop(self.once_ends.remove(id)))?;
-        Ok(id as u32)
+        let id = self.once_ends.insert(OnceEnd { socket, port, fds: Vec::new(), packets: 0, account: None });
+        let listens = self.listen_once_end(id as u32);
+        if listens.is_err() {
+            self.once_ends.remove(id);
+        }
+        listens
     }
 
     /// Listens to a send-once right's socket, or lets the right go.

@@ -46,7 +46,6 @@ impl Routes {
     /// the line lasts, for the next right.
     fn release_remote(&mut self, port: PortId) {
         self.untell(port);
-        self.drop_spare(port);
         let Self { remote, lines, stirred, .. } = self;
         let Some(remote) = at_mut(remote, port) else { return self.state.free_port(port) };
         remote.t = None;

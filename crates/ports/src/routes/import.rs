@@ -319,7 +319,6 @@ impl Routes {
                 return Err(error);
             }
         };
-        let pdrequest = self.request_at_home(port, pdrequest);
         let asks = nsrequest != Right::Null;
         if let Some(local) = self.state.port_mut(port).local_mut() {
             (local.nsrequest, local.pdrequest) = (nsrequest, pdrequest);

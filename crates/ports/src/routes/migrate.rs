@@ -5,7 +5,7 @@
 //! take it back ([`View::Writer`](super::import::View)).
 
 use super::{
-    Exported, Once, OnceEnd, Remote, Route, Routes, Upcall, corrupt,
+    Exported, Once, Remote, Route, Routes, Upcall, corrupt,
     endpoints::{holder_pipe, once_pair},
     table::{Spare, Trust},
 };
@@ -19,7 +19,6 @@ use crate::{
     },
     wire::{Luggage, Record, kind, luggage},
 };
-use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
     credit::Closed,
@@ -131,11 +130,9 @@ impl Routes {
         watches.extend(theirs.into_iter().map(Arc::new));
         let it = self.state.port_mut(port);
         it.sorights = 0;
-        let Home::Here(mut local) = std::mem::replace(&mut it.home, Home::Remote) else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return Err(io::ErrorKind::NotFound.into()) };
         let is_held = own.is_some();
-        let spare = if is_held { self.spare_of(port, &mut local, &r) } else { None };
+        let spare = if is_held { self.spare_of(&local, &r) } else { None };
         let kept = counted.then(|| Arc::clone(&r));
         let remote = Remote { s: Some(Arc::clone(&s)), identity, r: kept, shared: !counted, t: own, spare, ..Remote::default() };
         self.set_remote(port, remote);
@@ -155,40 +152,14 @@ impl Routes {
         }
     }
 
-    /// A spare for a receive right that is about to travel, if a port here wants it back. The request goes as a socket, by which this process hears
-    /// what becomes of it wherever it goes.
-    fn spare_of(&mut self, port: PortId, local: &mut Local, r: &Reserved) -> Option<Spare> {
+    /// A spare for a receive right that is about to travel, if a port here wants it back.
+    fn spare_of(&self, local: &Local, r: &Reserved) -> Option<Spare> {
         let Right::SendOnce(to) = local.pdrequest else { return None };
         if !matches!(self.state.port(to).home, Home::Here(_)) {
             return None;
         }
         let r = Reserved::new(rustix::io::fcntl_dupfd_cloexec(r.as_fd(), 0).ok()?).ok()?;
-        let (socket, end) = self.once_ends_of(to).ok()?;
-        self.once_ends.get_mut(end as usize)?.wanted = Some(port);
-        local.pdrequest = Right::RemoteSendOnce(RemoteSendOnce(self.onces.insert(Once::Socket(Arc::new(socket))) as u32));
-        Some(Spare { r, end, qlimit: local.qlimit })
-    }
-
-    /// A receive right that was given away comes back no more: its port is dead, or this process has no right to that left.
-    pub(super) fn drop_spare(&mut self, port: PortId) {
-        let Some(spare) = self.remote_mut(port).and_then(|remote| remote.spare.take()) else { return };
-        let Some(end) = self.once_ends.get_mut(spare.end as usize).filter(|end| end.wanted == Some(port)) else { return };
-        end.wanted = None;
-        if end.gone {
-            let to = self.once_ends.remove(spare.end as usize).port;
-            self.state.destroy_right(Right::SendOnce(to));
-        }
-    }
-
-    /// The port-destroyed request that a receive right has come back with: one to a port here, if it is the one that it went with.
-    pub(super) fn request_at_home(&mut self, port: PortId, request: Right) -> Right {
-        let Right::RemoteSendOnce(once) = request else { return request };
-        // An owner that has changed it has said so.
-        let is_silent = |end: &OnceEnd| objects::peek(end.socket.as_fd(), &mut [0; 8], &mut Vec::new()) == Err(Errno::WOULDBLOCK);
-        let wanted = self.once_ends.iter().find(|(_, end)| end.wanted == Some(port));
-        let Some((number, _)) = wanted.filter(|(_, end)| is_silent(end)) else { return request };
-        self.onces.try_remove(once.0 as usize);
-        Right::SendOnce(self.once_ends.remove(number).port)
+        Some(Spare { r, to, qlimit: local.qlimit })
     }
 
     /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel. Gives back the slots and the
@@ -375,9 +346,9 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Request>> {
             Ok(packet) if packet.bytes.is_empty() => {}
             Ok(packet) => early.push(packet),
             // Longer than any request, or without its descriptors.
-            Err(Errno::MSGSIZE) => {}
-            Err(Errno::WOULDBLOCK) if sent => return None,
-            Err(Errno::WOULDBLOCK) => {
+            Err(rustix::io::Errno::MSGSIZE) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
+            Err(rustix::io::Errno::WOULDBLOCK) => {
                 objects::send(s.as_fd(), &[&nonce], &[]).ok()?;
                 sent = true;
             }

@@ -92,8 +92,8 @@ pub struct Question {
 pub struct Spare {
     /// A copy of the receiving end.
     pub r: Reserved,
-    /// The receiving end of the request's send-once right, which says that it is [wanted](OnceEnd::wanted) with it.
-    pub end: u32,
+    /// The port that gets the right.
+    pub to: PortId,
     /// The queue limit as it was.
     pub qlimit: u32,
 }
@@ -200,10 +200,6 @@ pub struct OnceEnd {
     pub socket: Reserved,
     /// The port here.
     pub port: PortId,
-    /// The port whose receive right is to come with it: it was given away with this right as its port-destroyed request.
-    pub wanted: Option<PortId>,
-    /// Whether such a right hung up.
-    pub gone: bool,
     /// Descriptors that came ahead of the message.
     pub fds: Vec<Arrived>,
     /// Packets that came ahead of the message.

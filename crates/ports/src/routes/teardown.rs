@@ -110,7 +110,6 @@ impl Routes {
 
     /// What is left of a remote port that died: nothing waits for a route to it any more.
     pub(crate) fn bury_remote(&mut self, port: PortId) {
-        self.drop_spare(port);
         if let Some(remote) = self.remote_mut(port) {
             remote.t = None;
             for message in std::mem::take(&mut remote.stranded) {

@@ -248,9 +248,8 @@ fn a_receive_right_that_is_wanted_back_and_dies_in_order_is_dead() {
     assert_eq!(task.request_notification(port, notify::PORT_DESTROYED, 0, own, types::MAKE_SEND_ONCE), Ok(0));
     let moves = Msg::new(44, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
     assert_eq!(send(&moves), Code::SUCCESS);
-    let (record, mut fds) = next(&mut line, kind::MESSAGE);
+    let (record, fds) = next(&mut line, kind::MESSAGE);
     assert_eq!(record.id, 44);
-    let _request = fds.pop();
     rustix::net::shutdown(&fds[0], rustix::net::Shutdown::Both).expect("the receiving end");
     drop(fds);
     // The watcher, which comes to this last, has seen the pipe hang up.
@@ -304,91 +303,4 @@ fn a_reply_right_that_waits_with_its_sender_is_given_up_with_the_queue() {
     task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
     let socket = moved_while_a_sender_waits(port, |full| task.destroy(full).expect("a port of ours"));
     tools::until("the right is gone", || objects::hung_up(&socket));
-}
-
-/// A receive right that was given away with a port-destroyed request: its name, the port of the request, the line, and what came with it. The last is
-/// the request's right.
-fn wanted() -> (u32, u32, Line, Vec<OwnedFd>) {
-    let (task, door, own, port) = (Task::current(), Port::new(), receive_right(), receive_right());
-    let (mut line, to, _) = line_to(&door, receive_right());
-    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
-    assert_eq!(task.request_notification(port, notify::PORT_DESTROYED, 0, own, types::MAKE_SEND_ONCE), Ok(0));
-    let moves = Msg::new(46, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
-    assert_eq!(send(&moves), Code::SUCCESS);
-    let (_, fds) = next(&mut line, kind::MESSAGE);
-    (port, own, line, fds)
-}
-
-/// Whatever hangs up first, one message tells of it.
-#[test]
-fn a_receive_right_comes_back_with_the_right_of_its_request() {
-    for backwards in [false, true] {
-        let (port, own, line, mut fds) = wanted();
-        drop(line);
-        if backwards {
-            fds.reverse();
-        }
-        fds.into_iter().for_each(drop);
-        let msg = receive(own);
-        assert_eq!((msg.id(), msg.u32(40)), (notify::PORT_DESTROYED, port));
-        let task = Task::current();
-        assert_eq!(task.kind(port), Ok(types_of::SEND_RECEIVE));
-        task.insert_right(own, task, own, types::MAKE_SEND).expect("a send right");
-        assert_eq!(send(&Msg::new(47, (own, types::COPY_SEND), (0, 0))), Code::SUCCESS);
-        assert_eq!(receive(own).id(), 47);
-    }
-}
-
-/// What came back with its request is wanted back the next time, too.
-#[test]
-fn a_receive_right_that_was_here_again_comes_back() {
-    let (port, own, _line, fds) = wanted();
-    let (back, door) = (receive_right(), Port::new());
-    let mut line = line_of_ours(back);
-    let luggage = Luggage { onces: 0, pdrequest: WireRight { form: form::ONCE, value: 0 }, ..luggage() };
-    let (record, rest) = with_right(message(0, 49), WireRight { form: form::RECEIVE, value: 0 }, luggage.as_bytes(), 3);
-    let [r, s, .., request] = &fds[..] else { panic!("the ends, and the request") };
-    line.write(&record, &rest, &[r.as_fd(), s.as_fd(), request.as_fd()]);
-    assert_eq!(receive(back).u32(40), port);
-    drop(fds);
-    let (to, _pipe) = door.give();
-    let moves = Msg::new(50, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
-    assert_eq!(send(&moves), Code::SUCCESS);
-    let mut last = Line::take(&door.r);
-    drop((next(&mut last, kind::MESSAGE), last));
-    let msg = receive(own);
-    assert_eq!((msg.id(), msg.u32(40)), (notify::PORT_DESTROYED, port));
-}
-
-#[test]
-fn a_receive_right_whose_request_is_for_nobody_dies_with_its_holder() {
-    let (port, own, line, fds) = wanted();
-    Task::current().destroy(own).expect("a port of ours");
-    let other = receive_right();
-    drop((line, fds));
-    tools::until("the port is dead", || tools::is_dead(port));
-    assert_eq!(receive_within(other, 0).err(), Some(Code::RCV_TIMED_OUT));
-}
-
-#[test]
-fn a_receive_right_whose_request_was_taken_back_dies_with_its_holder() {
-    let (port, own, line, fds) = wanted();
-    objects::send(fds.last().expect("the request").as_fd(), &[&[1]], &[]).expect("room");
-    drop((line, fds));
-    tools::until("the port is dead", || tools::is_dead(port));
-    assert_eq!(receive(own).id(), notify::SEND_ONCE);
-}
-
-#[test]
-fn who_takes_a_request_back_says_so() {
-    let (task, own, port, backup) = (Task::current(), receive_right(), Port::new(), Port::new());
-    let mut line = line_of_ours(own);
-    let luggage = Luggage { onces: 0, pdrequest: WireRight { form: form::ONCE, value: 0 }, ..luggage() };
-    let (record, rest) = with_right(message(0, 48), WireRight { form: form::RECEIVE, value: 0 }, luggage.as_bytes(), 3);
-    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd(), backup.s.as_fd()]);
-    let name = receive(own).u32(40);
-    task.request_notification(name, notify::PORT_DESTROYED, 0, 0, types::MAKE_SEND_ONCE).expect("the request");
-    let mut bytes = [0; 64];
-    tools::until("it is told", || objects::receive(backup.r.as_fd(), &mut bytes, &mut Vec::<Reserved>::new()) == Ok(1));
-    assert_eq!(bytes[0], 1);
 }
