@@ -7,10 +7,11 @@ use crate::{
     timer,
 };
 use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
+use slipway_transport::stream::Stream;
 use std::{
     ffi::{c_char, c_int},
     os::fd::RawFd,
-    sync::Once,
+    sync::{Arc, Once},
 };
 
 type Strings = *const *const c_char;
@@ -105,7 +106,8 @@ extern "C" fn settle() {
     shield(
         || {
             for fd in table::used() {
-                if let Some(stream) = table::stream(fd).filter(|stream| stream.is_wanted_back() && !stream.is_in_use()) {
+                let owes = |stream: &Arc<Stream>| stream.is_wanted_back() || stream.is_returning();
+                if let Some(stream) = table::stream(fd).filter(|stream| owes(stream) && !stream.is_in_use()) {
                     table::borrowed(fd, |fd| {
                         stream.return_patiently(fd, linger::GRACE);
                         stream.part(fd);

@@ -2,11 +2,13 @@
 
 use std::{ptr, thread};
 
-use libc::{EAGAIN, SHUT_WR};
+use libc::{EAGAIN, POLLIN, SHUT_WR};
 
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, close_all, errno, good, hold_sigpipe, outcome, pipe, read_up_to, readable_bytes, set_nonblocking, write_all},
+    calls::{
+        call, close_all, errno, good, hold_sigpipe, outcome, pipe, poll, read_up_to, readable_bytes, set_nonblocking, write_all,
+    },
     hooked, hooked_with,
     watchdog::Step,
 };
@@ -54,6 +56,29 @@ fn a_program_that_does_not_wait_is_not_kept_by_a_close() {
         set_nonblocking(c.client, true);
         good(call!(close(c.client)));
         assert!(read_up_to(c.server, LENGTH + 1) == sent);
+    });
+}
+
+/// Time on a processor, in nanoseconds.
+fn spent() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    good(call!(clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time)));
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+#[test]
+fn a_program_that_waits_meanwhile_sleeps() {
+    hooked_with(&LARGE, || {
+        let _step = Step::begin("a wait with something to be sent");
+        let server = Server::listen();
+        let (c, sent) = wanted_back(&server);
+        let before = spent();
+        assert_eq!(poll(&[(c.client, POLLIN)], 200), Ok(vec![0]));
+        assert!(spent() - before < 100_000_000, "it looks again and again");
+        let client = c.client;
+        let closing = thread::spawn(move || good(call!(close(client))));
+        assert!(read_up_to(c.server, LENGTH + 1) == sent);
+        closing.join().expect("the end");
     });
 }
 

@@ -219,10 +219,9 @@ impl Stream {
         }
     }
 
-    /// Whether the reader asked for the stream on the socket, and not all that it lacks is there.
+    /// Whether the reader asked for the stream on the socket and nobody has begun to send it there.
     pub fn is_wanted_back(&self) -> bool {
-        self.is_returning()
-            || self.state.tx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.tx.reader_gave_back())
+        self.state.tx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.tx.reader_gave_back())
     }
 
     /// The program is about to close its last descriptor of the connection. What the peer wants back on the socket is there then, but where the
