@@ -164,6 +164,12 @@ pub fn make_any(make: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Er
     }
 }
 
+/// Whether the library's descriptors take no numbers that the program could get, or nearly none of many.
+pub fn takes_none() -> bool {
+    let limits = Limits::now();
+    limits.has_room_above() || limits.own > MANY
+}
+
 /// How many of its own descriptors the library has at numbers that the program could get.
 pub fn within() -> usize {
     (0..Limits::now().own as RawFd).filter(|number| is_reserved(*number)).count()

@@ -264,7 +264,7 @@ impl EpollSet {
                         } else {
                             let bells = entry.stream.count_bell(time);
                             let hang_up = event.events & HUP != 0;
-                            let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells, fd);
+                            let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells);
                             // At stage one a bell comes with every write, and a full queue gives no edges.
                             let full = bells.is_multiple_of(UNHEARD) || entry.stream.is_crowded();
                             if hang_up || answer || full || Settings::get().stage == Stage::One {

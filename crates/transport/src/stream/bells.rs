@@ -6,7 +6,7 @@
 
 use super::{Stream, state::add};
 use crate::{
-    descriptor::{Reserved, is_eventfd, shortage},
+    descriptor::{Reserved, is_eventfd, takes_none},
     line, report,
     settings::{Settings, Stage},
 };
@@ -22,7 +22,7 @@ use slipway_fabric::{
 };
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+    os::fd::{AsFd, OwnedFd},
     sync::Arc,
 };
 
@@ -124,10 +124,9 @@ impl Stream {
         }
     }
 
-    /// An epoll set has heard so many bells of the line's socket: whether a doorbell may lie there, for which this asks (R15) if they are many. `fd` is the
-    /// program's descriptor.
-    pub fn expects_door(&self, bells: u32, fd: RawFd) -> bool {
-        let asks = bells == OFTEN && Settings::get().stage != Stage::One && shortage(fd) == 0;
+    /// An epoll set has heard so many bells of the line's socket: whether a doorbell may lie there, for which this asks (R15) if they are many.
+    pub fn expects_door(&self, bells: u32) -> bool {
+        let asks = bells == OFTEN && Settings::get().stage != Stage::One && takes_none();
         if asks
             && let Some(segment) = self.line()
             && self.doors.awaited.compare_exchange(0, ASKED, Relaxed, Relaxed).is_ok()
@@ -143,7 +142,7 @@ impl Stream {
 
     /// The peer has sent a doorbell. What is none could wait when it is looked at.
     pub(super) fn take_door(&self, door: OwnedFd) {
-        let taken = is_eventfd(&door) && shortage(door.as_raw_fd()) == 0;
+        let taken = is_eventfd(&door) && takes_none();
         let taken = taken.then(|| Reserved::aside(door)).and_then(Result::ok);
         // In this order: who sees that it is there finds it.
         let there = if taken.is_some() { THERE } else { 0 };
@@ -175,10 +174,10 @@ impl Stream {
 }
 
 fn make_door() -> io::Result<Reserved> {
-    let door = eventfd(u32::MAX, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
-    if shortage(door.as_raw_fd()) > 0 {
+    if !takes_none() {
         return Err(rustix::io::Errno::MFILE.into());
     }
+    let door = eventfd(u32::MAX, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
     rustix::io::write(&door, &FULL.to_ne_bytes())?;
     Reserved::aside(door)
 }
