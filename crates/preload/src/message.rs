@@ -257,20 +257,35 @@ unsafe extern "C-unwind" fn recvmmsg(
         .map(|time| Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.clamp(0, 999_999_999) as u32));
     let start = Instant::now();
     let one = flags & libc::MSG_WAITFORONE != 0;
-    let mut done = 0;
-    while done < count.min(libc::UIO_MAXIOV as c_uint)
-        && (done == 0 || patience.is_none_or(|patience| start.elapsed() < patience))
-    {
+    let in_time = |done| done == 0 || patience.is_none_or(|patience| start.elapsed() < patience);
+    let receive = |done, header: *mut msghdr| {
         let flags = if one && done > 0 { flags | libc::MSG_DONTWAIT } else { flags } & !libc::MSG_WAITFORONE;
-        // SAFETY: `count` headers, by the contract of recvmmsg(2).
-        unsafe {
-            let message = &mut *messages.add(done as usize);
-            let n = recvmsg(fd, &raw mut message.msg_hdr, flags);
-            if n < 0 {
-                break;
-            }
-            message.msg_len = n as c_uint;
+        // SAFETY: as recvmmsg(2).
+        unsafe { recvmsg(fd, header, flags) }
+    };
+    // SAFETY: as recvmmsg(2).
+    unsafe { one_by_one(messages, count, in_time, receive) }
+}
+
+/// Makes the call for each of the messages until one fails, or it does not go on: how many it was made for.
+///
+/// # Safety
+/// There are `count` of them.
+unsafe fn one_by_one(
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    goes_on: impl Fn(c_uint) -> bool,
+    call: impl Fn(c_uint, *mut msghdr) -> ssize_t,
+) -> c_int {
+    let mut done = 0;
+    while done < count.min(libc::UIO_MAXIOV as c_uint) && goes_on(done) {
+        // SAFETY: the caller's promise.
+        let message = unsafe { &mut *messages.add(done as usize) };
+        let n = call(done, &raw mut message.msg_hdr);
+        if n < 0 {
+            break;
         }
+        message.msg_len = n as c_uint;
         done += 1;
     }
     if done == 0 && count > 0 { -1 } else { done as c_int }
@@ -292,18 +307,6 @@ unsafe extern "C-unwind" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, co
         // SAFETY: as sendmmsg(2).
         return unsafe { next::sendmmsg(fd, messages, count, flags) };
     }
-    let mut done = 0;
-    while done < count.min(libc::UIO_MAXIOV as c_uint) {
-        // SAFETY: `count` headers, by the contract of sendmmsg(2).
-        unsafe {
-            let message = &mut *messages.add(done as usize);
-            let n = sendmsg(fd, &raw const message.msg_hdr, flags);
-            if n < 0 {
-                break;
-            }
-            message.msg_len = n as c_uint;
-        }
-        done += 1;
-    }
-    if done == 0 && count > 0 { -1 } else { done as c_int }
+    // SAFETY: as sendmmsg(2).
+    unsafe { one_by_one(messages, count, |_| true, |_, header| sendmsg(fd, header, flags)) }
 }
