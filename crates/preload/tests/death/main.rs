@@ -168,13 +168,20 @@ impl Actor {
         self.holdings()
     }
 
-    /// Its descriptors, and its mappings of segments and of what an end remembers.
+    /// Its descriptors other than eventfds, and its mappings of segments and of what an end remembers.
     fn holdings(&self) -> (usize, usize) {
-        let dir = format!("/proc/{}", self.child.id());
-        let maps = std::fs::read_to_string(format!("{dir}/maps")).expect("its mappings");
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).expect("its mappings");
         let shared = |line: &&str| line.contains(" rw-s ");
-        let descriptors = std::fs::read_dir(format!("{dir}/fd")).expect("its descriptors").count();
-        (descriptors, maps.lines().filter(shared).count())
+        let (_, others) = self.descriptors();
+        (others, maps.lines().filter(shared).count())
+    }
+
+    /// Its eventfds, of which a line has two as soon as it has rung often, and its other descriptors.
+    fn descriptors(&self) -> (usize, usize) {
+        let all = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("its descriptors").flatten();
+        let is_eventfd = |path: &PathBuf| std::fs::read_link(path).is_ok_and(|file| file.ends_with("anon_inode:[eventfd]"));
+        let (eventfds, others): (Vec<_>, Vec<_>) = all.map(|entry| entry.path()).partition(is_eventfd);
+        (eventfds.len(), others.len())
     }
 }
 
@@ -206,6 +213,7 @@ fn a_server_outlives(kills: usize) {
     let place = Place::enter();
     for (display, spin) in (place.first..).zip(SPINS) {
         let mut server = Actor::start("server", display, spin);
+        let (eventfds, _) = server.descriptors();
         let mut good = Actor::start("good", display, spin);
         assert_eq!(rings(display), 1);
         good.round_trips(1);
@@ -224,6 +232,7 @@ fn a_server_outlives(kills: usize) {
             }
         }
         assert_eq!(server.holdings(), before);
+        assert!(server.descriptors().0 <= eventfds + 2, "doorbells of lines that are gone");
         good.end();
         server.expect("gone");
         server.end();
@@ -246,6 +255,7 @@ fn killed_clients_leave_nothing_behind(times: usize) {
     let place = Place::enter();
     let display = place.first;
     let mut server = Actor::start("server", display, "50");
+    let (eventfds, _) = server.descriptors();
     let mut good = Actor::start("good", display, "50");
     let before = server.holdings_after_a_client(display, "50");
     for n in 0..times {
@@ -271,6 +281,7 @@ fn killed_clients_leave_nothing_behind(times: usize) {
     while !fewer(server.holdings()) {
         server.expect("gone");
     }
+    assert_eq!(server.descriptors().0, eventfds, "doorbells of lines that are gone");
     assert_eq!(status::query(display).expect("an answer").granted_bytes, 0);
     server.end();
 }
