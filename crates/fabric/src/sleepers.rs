@@ -33,10 +33,12 @@ impl Sleepers {
     }
 
     /// One more is about to sleep. From here on nobody drains the bell. The caller arms its flags
-    /// after this, looks once more, and sleeps.
-    pub fn enter(&self) {
+    /// after this, looks once more, and sleeps. True if it is the first.
+    pub fn enter(&self) -> bool {
         let _guard = self.lock.lock();
-        self.count.store(self.count.load(Relaxed) + 1, Relaxed);
+        let before = self.count.load(Relaxed);
+        self.count.store(before + 1, Relaxed);
+        before == 0
     }
 
     /// One sleeper is awake. The last runs `last`, which drains the bell and lowers flags, before

@@ -42,7 +42,7 @@ fn block(
     loop {
         let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
-        match wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout)) {
+        match wait(&mut members, &mut [], timeout, &mut kernel) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
             // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.

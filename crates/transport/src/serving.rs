@@ -2,7 +2,7 @@
 
 use crate::{
     descriptor::Reserved,
-    epoll::borrow,
+    epoll::{Event, borrow},
     hub::Hub,
     wait::{Kernel, PollEntry},
 };
@@ -11,9 +11,31 @@ use rustix::{event::epoll, io::Errno};
 use smallvec::SmallVec;
 use std::{
     collections::HashMap,
-    os::fd::{AsFd, AsRawFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
     time::{Duration, Instant},
 };
+
+/// The kernel, with hubs served during poll(2).
+pub struct Serving<'a> {
+    /// The hubs.
+    pub hubs: &'a [&'a Hub],
+    /// The kernel.
+    pub kernel: &'a mut dyn Kernel,
+}
+
+impl Kernel for Serving<'_> {
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
+        poll_serving(self.hubs, entries, timeout, self.kernel)
+    }
+
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno> {
+        self.kernel.epoll(set, out, most, timeout)
+    }
+
+    fn restarts(&mut self) -> bool {
+        self.kernel.restarts()
+    }
+}
 
 /// The kernel's poll(2), during which hubs are served.
 ///
@@ -23,7 +45,7 @@ pub fn poll_serving(
     hubs: &[&Hub],
     entries: &mut [PollEntry],
     timeout: Option<Duration>,
-    kernel: &mut impl Kernel,
+    kernel: &mut dyn Kernel,
 ) -> Result<usize, Errno> {
     if hubs.is_empty() {
         return poll_any(entries, timeout, kernel);
@@ -51,7 +73,7 @@ pub fn poll_serving(
 }
 
 /// The kernel takes no more entries than the program may have descriptors; with the lines' there can be more.
-fn poll_any(entries: &mut [PollEntry], timeout: Option<Duration>, kernel: &mut impl Kernel) -> Result<usize, Errno> {
+fn poll_any(entries: &mut [PollEntry], timeout: Option<Duration>, kernel: &mut dyn Kernel) -> Result<usize, Errno> {
     match kernel.poll(entries, timeout) {
         Err(Errno::INVAL) => poll_many(entries, timeout, kernel),
         result => result,
@@ -60,7 +82,7 @@ fn poll_any(entries: &mut [PollEntry], timeout: Option<Duration>, kernel: &mut i
 
 /// poll(2) without a limit, by a set that is made for it.
 #[cold]
-fn poll_many(entries: &mut [PollEntry], mut timeout: Option<Duration>, kernel: &mut impl Kernel) -> Result<usize, Errno> {
+fn poll_many(entries: &mut [PollEntry], mut timeout: Option<Duration>, kernel: &mut dyn Kernel) -> Result<usize, Errno> {
     let set = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC)).map_err(|_| Errno::INVAL)?;
     let mut wanted: HashMap<RawFd, i16> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.fd >= 0) {
@@ -93,9 +115,8 @@ fn poll_many(entries: &mut [PollEntry], mut timeout: Option<Duration>, kernel: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{epoll::Event, wait::poll};
+    use crate::{stream::pair::Itself, wait::poll};
     use rustix::pipe::pipe;
-    use std::os::fd::BorrowedFd;
 
     /// The kernel with a limit of two entries; it must not be asked to wait.
     struct Small;
@@ -110,13 +131,7 @@ mod tests {
         }
 
         fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, _: Option<Duration>) -> Result<(), Errno> {
-            let mut events = Vec::with_capacity(most);
-            epoll::wait(set, rustix::buffer::spare_capacity(&mut events), Some(&rustix::time::Timespec::default()))?;
-            out.extend(events.iter().map(|event| {
-                let (flags, data) = (event.flags, event.data);
-                Event { events: flags.bits(), data: data.u64() }
-            }));
-            Ok(())
+            Itself::default().epoll(set, out, most, Some(Duration::ZERO))
         }
     }
 

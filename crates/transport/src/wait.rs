@@ -4,7 +4,7 @@ use crate::{
     epoll::{EpollSet, Event},
     hub::Hub,
     ports::office::{DIRECTLY, Office},
-    serving::poll_serving,
+    serving::Serving,
     settings::Settings,
     stream::{Lying, News, OUTPUT, Stream, Won, get_up_at_last, now},
 };
@@ -61,9 +61,6 @@ pub trait Kernel {
     fn restarts(&mut self) -> bool;
 }
 
-/// poll(2) itself, as [`Kernel::poll`].
-pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno>;
-
 /// What a descriptor is that is not the kernel's alone.
 #[derive(Debug, Clone, Copy)]
 pub enum Ours<'a> {
@@ -83,12 +80,12 @@ pub fn poll(
     entries: &mut [PollEntry],
     ours: &[(usize, Ours<'_>)],
     timeout: Option<Duration>,
-    kernel: &mut impl Kernel,
+    kernel: &mut dyn Kernel,
 ) -> Result<usize, Errno> {
     // The commonest case by far: one connection and nothing else.
     if let ([entry], [(_, Ours::Stream(stream))]) = (&mut *entries, ours) {
         let mut members = [member(stream, entry)];
-        let count = wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout))?;
+        let count = wait(&mut members, &mut [], timeout, kernel)?;
         entry.revents = members[0].got.bits() as i16;
         return Ok(count);
     }
@@ -125,8 +122,8 @@ pub fn poll(
             others.push(PollEntry { revents: 0, ..*entry });
         }
     }
-    let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| poll_serving(&hubs, entries, timeout, kernel);
-    if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) }?;
+    let mut kernel = Serving { hubs: &hubs, kernel };
+    if members.is_empty() { kernel.poll(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut kernel) }?;
     let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
     let mut others = others.iter();
     let mut count = 0;
@@ -187,7 +184,7 @@ pub fn wait(
     members: &mut [Member<'_>],
     others: &mut [PollEntry],
     timeout: Option<Duration>,
-    poller: Poller<'_>,
+    kernel: &mut dyn Kernel,
 ) -> Result<usize, Errno> {
     let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
     let mut won = Won::Looking;
@@ -198,7 +195,7 @@ pub fn wait(
         // On their sockets the kernel tells all, and the wait asks it.
         let ready = if members.iter().all(|m| m.stream.is_undecided()) { 0 } else { look(members, None) };
         if ready > 0 {
-            let count = if others.is_empty() { 0 } else { poller(others, Some(Duration::ZERO)).unwrap_or(0) };
+            let count = if others.is_empty() { 0 } else { kernel.poll(others, Some(Duration::ZERO)).unwrap_or(0) };
             settle(members, won, spun);
             return Ok(ready + count);
         }
@@ -208,7 +205,7 @@ pub fn wait(
             won = Won::Spinning;
             continue;
         }
-        if !expired && won == Won::Looking && spin(members, others, deadline, poller, &mut spun)? {
+        if !expired && won == Won::Looking && spin(members, others, deadline, kernel, &mut spun)? {
             won = Won::Spinning;
             continue;
         }
@@ -217,7 +214,7 @@ pub fn wait(
         let timed = if waits < TIMED_WAITS && !expired { space_wait(members) } else { None };
         waits += u32::from(timed.is_some());
         let remaining = timed.map_or(remaining, |timed| Some(remaining.unwrap_or(timed).min(timed)));
-        let count = sleep(members, others, remaining, timed.is_some(), poller, &mut crowded)?;
+        let count = sleep(members, others, remaining, timed.is_some(), kernel, &mut crowded)?;
         let ready = members.iter().filter(|m| !m.got.is_empty()).count();
         if ready + count > 0 {
             settle(members, if expired { Won::Looking } else { Won::Sleeping }, spun);
@@ -282,7 +279,7 @@ fn spin(
     members: &[Member<'_>],
     others: &mut [PollEntry],
     deadline: Option<u64>,
-    poller: Poller<'_>,
+    kernel: &mut dyn Kernel,
     spun: &mut Option<(Outcome, u64)>,
 ) -> Result<bool, Errno> {
     if !may_spin() {
@@ -301,7 +298,7 @@ fn spin(
             return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && stirs());
         }
         if !others.is_empty() && now() >= glance {
-            if poller(others, Some(Duration::ZERO))? > 0 {
+            if kernel.poll(others, Some(Duration::ZERO))? > 0 {
                 return Ok(true);
             }
             glance = now() + GLANCE;
@@ -319,17 +316,24 @@ fn sleep(
     others: &mut [PollEntry],
     remaining: Option<Duration>,
     timed: bool,
-    poller: Poller<'_>,
+    kernel: &mut dyn Kernel,
     crowded: &mut u32,
 ) -> Result<usize, Errno> {
     let lies = remaining != Some(Duration::ZERO);
     let mut lying: SmallVec<[Lying<'_>; 2]> = SmallVec::new();
+    let mut alone = None;
     if lies {
         let frame = (&raw const lying).addr();
         get_up_at_last(frame);
         // A thread that waits for a time until there is space wakes by itself: the reader needn't spend a bell.
         let wanted = |member: &Member<'_>| if timed { member.want - OUTPUT } else { member.want };
-        lying.extend(members.iter().map(|member| member.stream.lie_down(wanted(member), frame)));
+        if let ([member], []) = (&*members, &*others) {
+            let (lies, set) = member.stream.lie_down_alone(member.fd, wanted(member), frame);
+            lying.push(lies);
+            alone = Some((member.stream, set));
+        } else {
+            lying.extend(members.iter().map(|member| member.stream.lie_down(wanted(member), frame)));
+        }
     }
     let asleep = Asleep::new(members.iter().find_map(|member| member.stream.office()).filter(|_| lies).cloned());
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
@@ -343,12 +347,18 @@ fn sleep(
         members.iter().map(|member| member.stream.line_alive().then(|| member.stream.line_borrowed())).collect();
     entries.extend(lines.iter().flatten().map(|line| ask(line.as_fd(), PollFlags::IN)));
     let news: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.news()).collect();
-    let result = poller(&mut entries, remaining);
+    let result = match &alone {
+        Some((stream, Some(set))) => stream.sleep_alone(set, &mut entries, remaining, kernel),
+        _ => kernel.poll(&mut entries, remaining),
+    };
     drop(asleep);
     let (answers, mut bells) = entries[others.len()..].split_at(members.len());
     let mut lying = lying.into_iter();
     for (member, line) in members.iter().zip(&lines) {
         let rang = line.is_some() && bells.split_off_first().is_some_and(|bell| bell.revents != 0);
+        if rang && alone.is_some() {
+            member.stream.hear_alone();
+        }
         if lying.next().is_some_and(|lying| lying.get_up(result.is_ok() && rang)) {
             *crowded += 1;
             if *crowded >= CROWDED {

@@ -164,10 +164,12 @@ pub fn make_any(make: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Er
     }
 }
 
-/// Whether the library's descriptors take no numbers that the program could get, or nearly none of many.
-pub fn takes_none() -> bool {
+/// Whether the library may have descriptors that it can do without, now that `given` was the lowest free number: the program can't get theirs, or has
+/// many, or more than half of its numbers are free.
+pub fn has_plenty(given: RawFd) -> bool {
     let limits = Limits::now();
-    limits.has_room_above() || limits.own > MANY
+    let own = limits.own as usize;
+    limits.has_room_above() || limits.own > MANY || free_after(given, own) > own / 2
 }
 
 /// How many of its own descriptors the library has at numbers that the program could get.

@@ -11,7 +11,7 @@ mod aside;
 mod closing;
 mod kind;
 
-pub use aside::{make_any, restore_limit, shortage, takes_none, with_limit, within};
+pub use aside::{has_plenty, make_any, restore_limit, shortage, with_limit, within};
 pub use closing::{Doomed, close, hold_closes, part, release_closes};
 use kind::Kinds;
 pub use kind::{Kind, is_eventfd};

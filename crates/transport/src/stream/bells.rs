@@ -6,7 +6,7 @@
 
 use super::{Stream, state::add};
 use crate::{
-    descriptor::{Reserved, is_eventfd, takes_none},
+    descriptor::{Reserved, has_plenty, is_eventfd},
     line, report,
     settings::{Settings, Stage},
 };
@@ -22,7 +22,7 @@ use slipway_fabric::{
 };
 use std::{
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     sync::Arc,
 };
 
@@ -126,7 +126,8 @@ impl Stream {
 
     /// An epoll set has heard so many bells of the line's socket: whether a doorbell may lie there, for which this asks (R15) if they are many.
     pub fn expects_door(&self, bells: u32) -> bool {
-        let asks = bells == OFTEN && Settings::get().stage != Stage::One && takes_none();
+        let has_plenty = || rustix::io::dup(self.socket.load().as_fd()).is_ok_and(|next| has_plenty(next.as_raw_fd()));
+        let asks = bells == OFTEN && Settings::get().stage != Stage::One && has_plenty();
         if asks
             && let Some(segment) = self.line()
             && self.doors.awaited.compare_exchange(0, ASKED, Relaxed, Relaxed).is_ok()
@@ -142,7 +143,7 @@ impl Stream {
 
     /// The peer has sent a doorbell. What is none could wait when it is looked at.
     pub(super) fn take_door(&self, door: OwnedFd) {
-        let taken = is_eventfd(&door) && takes_none();
+        let taken = is_eventfd(&door) && has_plenty(door.as_raw_fd());
         let taken = taken.then(|| Reserved::aside(door)).and_then(Result::ok);
         // In this order: who sees that it is there finds it.
         let there = if taken.is_some() { THERE } else { 0 };
@@ -170,14 +171,15 @@ impl Stream {
     pub(super) fn drop_doors(&self) {
         self.doors.peer.store(None);
         self.doors.own.store(None);
+        self.alone.drop_set();
     }
 }
 
 fn make_door() -> io::Result<Reserved> {
-    if !takes_none() {
+    let door = eventfd(u32::MAX, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
+    if !has_plenty(door.as_raw_fd()) {
         return Err(rustix::io::Errno::MFILE.into());
     }
-    let door = eventfd(u32::MAX, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
     rustix::io::write(&door, &FULL.to_ne_bytes())?;
     Reserved::aside(door)
 }

@@ -6,10 +6,14 @@ use super::{
     ready::{INPUT, OUTPUT, ask_kernel},
     state::EndState,
 };
-use crate::line::LONGEST;
+use crate::{descriptor::Reserved, line::LONGEST};
 use rustix::event::PollFlags;
 use slipway_fabric::sync::{Ordering::Relaxed, Shared};
-use std::{cell::RefCell, os::fd::AsFd};
+use std::{
+    cell::RefCell,
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+};
 
 thread_local! {
     /// Where the thread lies, the latest last.
@@ -92,18 +96,36 @@ impl Stream {
     /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
     /// the bell. Arms the flags. `frame` is an address in the frame of the wait.
     pub fn lie_down(&self, want: PollFlags, frame: usize) -> Lying<'_> {
+        let (lying, _) = self.enter(want, frame);
+        self.arm(want);
+        lying
+    }
+
+    /// As [`Stream::lie_down`], for a thread that waits for nothing else. It sleeps in the set, if there is one; `fd` is a descriptor of the socket.
+    pub(crate) fn lie_down_alone(&self, fd: BorrowedFd<'_>, want: PollFlags, frame: usize) -> (Lying<'_>, Option<Arc<Reserved>>) {
+        let (lying, first) = self.enter(want, frame);
+        let set = if first { self.set_alone(fd, want) } else { None };
+        // Another that lies down from here on has the flag ask for the line's bell, which the set hears.
+        if set.is_some() {
+            self.arm_at_door(want)
+        } else {
+            self.arm(want)
+        }
+        (lying, set)
+    }
+
+    /// And whether it is the first.
+    fn enter(&self, want: PollFlags, frame: usize) -> (Lying<'_>, bool) {
         if want.intersects(OUTPUT) {
             self.state.common.writers.fetch_add(1, Relaxed);
         }
-        self.state.common.sleepers.enter();
+        let first = self.state.common.sleepers.enter();
         let note = |beds: &RefCell<Vec<Bed>>| {
             beds.try_borrow_mut().ok()?.push(Bed { frame, want, state: self.state.clone() });
             Some(frame)
         };
         let frame = BEDS.try_with(note).ok().flatten();
-        let lying = Lying { stream: self, want, frame, rang: false };
-        self.arm(want);
-        lying
+        (Lying { stream: self, want, frame, rang: false }, first)
     }
 
     /// Leaves that state. How many others are left.
@@ -170,12 +192,11 @@ mod tests {
         line,
         stream::{
             How,
-            pair::{Ends, ends},
+            pair::{Ends, Itself, ends},
         },
-        wait::{Member, PollEntry, wait},
+        wait::{Member, wait},
     };
     use std::{
-        cell::Cell,
         io::{IoSlice, IoSliceMut},
         time::Duration,
     };
@@ -229,24 +250,13 @@ mod tests {
         // Of a process of the family that was killed.
         server.state.common.sleepers.enter();
         pass(&ends);
-        let asked = Cell::new(0);
-        let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| {
-            asked.set(asked.get() + 1);
-            let mut fds: Vec<_> =
-                entries.iter().map(|entry| libc::pollfd { fd: entry.fd, events: entry.events, revents: 0 }).collect();
-            let ms = timeout.map_or(-1, |time| time.as_millis() as i32 + 1);
-            #[allow(unsafe_code, reason = "asks the kernel as a program does")]
-            // SAFETY: an array of so many.
-            let n = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, ms) };
-            entries.iter_mut().zip(&fds).for_each(|(entry, fd)| entry.revents = fd.revents);
-            Ok(n as usize)
-        };
+        let mut kernel = Itself::default();
         let mut members = [Member { stream: server, fd, want: INPUT, got: PollFlags::empty() }];
-        assert_eq!(wait(&mut members, &mut [], Some(Duration::from_millis(50)), &mut poller), Ok(0));
-        assert!(asked.get() < 10, "{asked:?}");
+        assert_eq!(wait(&mut members, &mut [], Some(Duration::from_millis(50)), &mut kernel), Ok(0));
+        assert!(kernel.polls < 10, "{}", kernel.polls);
         // What comes then is heard.
         assert_eq!(ends.client.0.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
-        assert_eq!(wait(&mut members, &mut [], None, &mut poller), Ok(1));
+        assert_eq!(wait(&mut members, &mut [], None, &mut kernel), Ok(1));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A stream doesn't own the socket's descriptor, which is the program's; every operation is given
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
+mod alone;
 mod bells;
 mod give_back;
 mod grant;
@@ -30,6 +31,7 @@ pub use receive::{How, Received};
 pub use state::mode;
 
 use crate::{descriptor::Reserved, epoll::EpollSet, ledger::LedgerEntry, ports::end::End, report, settings::Settings};
+use alone::Alone;
 use arc_swap::ArcSwap;
 use bells::Doors;
 use mail::Mail;
@@ -67,6 +69,7 @@ pub struct Stream {
     socket: ArcSwap<Reserved>,
     segment: OnceLock<Segment>,
     doors: Doors,
+    alone: Alone,
     /// The end, of a connection over ports. Its modes stay [`mode::PORTS`], and it has no segment.
     port: Option<Arc<End>>,
     mail: Mutex<Mail>,
@@ -77,7 +80,7 @@ pub struct Stream {
     sets: Mutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
-    /// Bells that epoll sets have heard (wraps). Of the stream, not of its registration: that comes and goes.
+    /// Bells that epoll sets and sleepers on nothing else have heard (wraps). Of the stream, not of its registration: that comes and goes.
     bells: AtomicU32,
     /// Bytes that may be read before the epoll set that reports the stream has its turn again.
     allotted: AtomicU64,
@@ -169,6 +172,7 @@ impl Stream {
             socket: ArcSwap::from_pointee(socket),
             segment: OnceLock::new(),
             doors: Doors::default(),
+            alone: Alone::default(),
             port: None,
             mail: Mutex::default(),
             batches_waiting: AtomicU32::new(0),

@@ -1,11 +1,19 @@
 //! Both ends of a connection, for unit tests.
 
 use super::*;
-use crate::line;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use crate::{
+    epoll::Event,
+    line,
+    wait::{Kernel, PollEntry},
+};
+use rustix::{
+    event::epoll,
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+};
 use std::{
     io::{IoSlice, IoSliceMut},
     os::fd::{AsFd, OwnedFd},
+    time::Duration,
 };
 
 /// The ends, with their sockets.
@@ -61,4 +69,38 @@ pub(crate) fn quiet() -> (Stream, OwnedFd, OwnedFd) {
     let from = slipway_fabric::credentials::peer(&socket).unwrap();
     let prospect = Prospect::Server { hub: Weak::new(), kept: None, token: [0; line::TOKEN], from };
     (Stream::quiet(prospect, None, true, false).unwrap(), socket, peer)
+}
+
+/// The kernel, as a program asks it; and how often it was asked.
+#[derive(Default)]
+pub(crate) struct Itself {
+    pub polls: u32,
+    pub epolls: u32,
+}
+
+impl Kernel for Itself {
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
+        self.polls += 1;
+        let mut fds: Vec<_> =
+            entries.iter().map(|entry| libc::pollfd { fd: entry.fd, events: entry.events, revents: 0 }).collect();
+        let ms = timeout.map_or(-1, |time| time.as_millis() as i32 + 1);
+        #[allow(unsafe_code, reason = "asks the kernel as a program does")]
+        // SAFETY: an array of so many.
+        let n = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, ms) };
+        entries.iter_mut().zip(&fds).for_each(|(entry, fd)| entry.revents = fd.revents);
+        Ok(n as usize)
+    }
+
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno> {
+        self.epolls += 1;
+        let mut events = Vec::with_capacity(most);
+        let time = timeout.map(|time| time.try_into().expect("a time"));
+        epoll::wait(set, rustix::buffer::spare_capacity(&mut events), time.as_ref())?;
+        out.extend(events.iter().map(|&epoll::Event { flags, data }| Event { events: flags.bits(), data: data.u64() }));
+        Ok(())
+    }
+
+    fn restarts(&mut self) -> bool {
+        false
+    }
 }

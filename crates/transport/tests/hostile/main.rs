@@ -257,8 +257,8 @@ fn descriptors_that_nobody_asked_for_stay_few() {
             peer.write(1);
             good.round_trip();
             let held = open_descriptors().saturating_sub(mine);
-            // Beside the two of the good client's doorbell.
-            assert!(held <= 2 * MOST_DESCRIPTORS + 2, "the victim holds {held} descriptors of a hostile peer");
+            // Beside the two of a doorbell each way between the good client and the victim, and the set that the client sleeps in.
+            assert!(held <= 2 * MOST_DESCRIPTORS + 5, "the victim holds {held} descriptors of a hostile peer");
         }
         assert!(sent > 0);
         drop(peer);

@@ -6,7 +6,7 @@ use super::{
     victim::{self, Told},
 };
 use rustix::{
-    event::{EventfdFlags, PollFlags, eventfd, poll},
+    event::{EventfdFlags, PollFd, PollFlags, epoll, eventfd, poll},
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
     time::Timespec,
@@ -14,15 +14,16 @@ use rustix::{
 use slipway_test_support::Dice;
 use slipway_transport::{
     endpoint::Endpoint,
+    epoll::Event,
     hub::Hub,
     rendezvous,
     status::hub_path,
     stream::{How, Stream},
-    wait::{Member, PollEntry, wait},
+    wait::{Kernel, Member, PollEntry, wait},
 };
 use std::{
     io::{IoSlice, IoSliceMut},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::PathBuf,
     sync::{
         Arc,
@@ -126,7 +127,7 @@ impl Good {
     fn wait(&self, writing: bool) {
         let want = if writing { victim::BOTH } else { PollFlags::IN };
         let mut members = [Member { stream: &self.stream, fd: self.x.as_fd(), want, got: PollFlags::empty() }];
-        let ready = wait(&mut members, &mut [], Some(WATCHDOG), &mut kernel_poll).unwrap();
+        let ready = wait(&mut members, &mut [], Some(WATCHDOG), &mut Itself).unwrap();
         assert!(ready > 0, "the victim serves nobody any more");
     }
 
@@ -135,26 +136,41 @@ impl Good {
     }
 }
 
-fn kernel_poll(entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
-    use rustix::event::PollFd;
-    use std::os::fd::BorrowedFd;
-    let asked: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].fd >= 0).collect();
-    let mut fds: Vec<PollFd<'_>> = asked
-        .iter()
-        .map(|i| {
-            // SAFETY: a descriptor of this test, open for the length of the call.
-            let fd = unsafe { BorrowedFd::borrow_raw(entries[*i].fd) };
-            PollFd::from_borrowed_fd(fd, PollFlags::from_bits_retain(entries[*i].events as u16))
-        })
-        .collect();
-    let time = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
-    let count = poll(&mut fds, time.as_ref())?;
-    let answers: Vec<i16> = fds.iter().map(|fd| fd.revents().bits() as i16).collect();
-    for entry in entries.iter_mut() {
-        entry.revents = 0;
+/// The kernel, as a program asks it.
+struct Itself;
+
+impl Kernel for Itself {
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
+        let asked: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].fd >= 0).collect();
+        let mut fds: Vec<PollFd<'_>> = asked
+            .iter()
+            .map(|i| {
+                // SAFETY: a descriptor of this test, open for the length of the call.
+                let fd = unsafe { BorrowedFd::borrow_raw(entries[*i].fd) };
+                PollFd::from_borrowed_fd(fd, PollFlags::from_bits_retain(entries[*i].events as u16))
+            })
+            .collect();
+        let time = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
+        let count = poll(&mut fds, time.as_ref())?;
+        let answers: Vec<i16> = fds.iter().map(|fd| fd.revents().bits() as i16).collect();
+        for entry in entries.iter_mut() {
+            entry.revents = 0;
+        }
+        for (i, answer) in asked.into_iter().zip(answers) {
+            entries[i].revents = answer;
+        }
+        Ok(count)
     }
-    for (i, answer) in asked.into_iter().zip(answers) {
-        entries[i].revents = answer;
+
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno> {
+        let mut events = Vec::with_capacity(most);
+        let time = timeout.map(|time| time.try_into().expect("a time"));
+        epoll::wait(set, rustix::buffer::spare_capacity(&mut events), time.as_ref())?;
+        out.extend(events.iter().map(|&epoll::Event { flags, data }| Event { events: flags.bits(), data: data.u64() }));
+        Ok(())
     }
-    Ok(count)
+
+    fn restarts(&mut self) -> bool {
+        false
+    }
 }
