@@ -51,6 +51,9 @@ const COURTESY: u64 = 5_000;
 /// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
 const DEAR: u64 = 700_000;
 
+/// But a turn for which several stir that were waited for was theirs, if it is no longer than this for each, in nanoseconds.
+const SHARE: u64 = 50_000;
+
 /// What a waiter does before it sleeps. Of several, the largest is the one that is worth it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpinStrategy {
@@ -164,6 +167,13 @@ impl Spinner {
     /// The time of the last look at the clock, on [`now`]'s clock: a round or less ago.
     pub fn time(&self) -> u64 {
         self.time
+    }
+
+    /// The outcome of a round, given how many of the things that are looked at stir after a turn that was dear; and whether any does.
+    pub fn judge(&self, outcome: Outcome, stirring: impl FnOnce() -> usize) -> (Outcome, bool) {
+        let stirring = if outcome == Outcome::Burnt { stirring() } else { usize::from(outcome == Outcome::Won) };
+        let is_theirs = self.time.saturating_sub(self.start) <= SHARE.saturating_mul(stirring as u64);
+        (if outcome == Outcome::Burnt && is_theirs { Outcome::Won } else { outcome }, stirring > 0)
     }
 
     /// Looks for a fraction of a microsecond for each thing that is looked at: the outcome, once there is one.
@@ -389,6 +399,16 @@ mod tests {
         assert_eq!((0..RETRY * 4).filter(|_| history.spins()).count(), 4);
         history.learn(Outcome::Won);
         assert!(history.spins());
+    }
+
+    #[test]
+    fn a_long_turn_of_many_that_were_waited_for_was_theirs() {
+        let mut spinner = Spinner::new(SpinStrategy::Yield, 50_000, None);
+        spinner.time = spinner.start + 1_200_000;
+        let judge = |stirring| spinner.judge(Outcome::Burnt, || stirring);
+        assert_eq!([0, 1, 43].map(judge), [(Outcome::Burnt, false), (Outcome::Burnt, true), (Outcome::Won, true)]);
+        assert_eq!(spinner.judge(Outcome::Lost, || 9), (Outcome::Lost, false));
+        assert_eq!(spinner.judge(Outcome::Won, || 0), (Outcome::Won, true));
     }
 
     /// A waiter that has lost its trust, and what its process has in common.

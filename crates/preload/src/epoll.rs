@@ -16,7 +16,7 @@ use slipway_transport::{
     wait::Kernel,
 };
 use std::{
-    cell::RefCell,
+    cell::Cell,
     ffi::c_int,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -241,13 +241,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
 
 thread_local! {
     /// Events on their way from the kernel to the program, kept to save an allocation a wait.
-    static BUFFERS: RefCell<(Vec<Event>, Vec<epoll_event>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static BUFFERS: Cell<(Vec<Event>, Vec<epoll_event>)> = const { Cell::new((Vec::new(), Vec::new())) };
 }
 
 fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
     let max = usize::try_from(max).unwrap_or(0).min(4096);
-    // A signal handler that waits too finds the buffers taken and uses its own.
-    let (mut out, raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
+    // A signal handler that waits, too, finds none and makes its own.
+    let (mut out, raw) = BUFFERS.try_with(Cell::take).unwrap_or_default();
     out.clear();
     let mut kernel = Waiting::new(mask);
     kernel.raw = raw;
@@ -265,11 +265,7 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
             out.len().min(max) as c_int
         }
     };
-    BUFFERS.with(|b| {
-        if let Ok(mut buffers) = b.try_borrow_mut() {
-            *buffers = (out, kernel.raw);
-        }
-    });
+    let _ = BUFFERS.try_with(|kept| kept.set((out, kernel.raw)));
     answer
 }
 

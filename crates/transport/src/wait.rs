@@ -294,8 +294,10 @@ fn spin(
     let mut glance = now() + GLANCE;
     loop {
         if let Some(outcome) = spinner.round(stirs) {
+            let stirring = || members.iter().filter(|m| m.stream.stirs(m.want)).count();
+            let (outcome, stirs) = spinner.judge(outcome, stirring);
             *spun = Some((outcome, spinner.spent()));
-            return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && stirs());
+            return Ok(stirs);
         }
         if !others.is_empty() && now() >= glance {
             if kernel.poll(others, Some(Duration::ZERO))? > 0 {

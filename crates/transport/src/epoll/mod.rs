@@ -19,6 +19,7 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use entry::{EDGES, Entry, lendable};
+use rustc_hash::FxHashMap;
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
     io::Errno,
@@ -29,7 +30,6 @@ use slipway_fabric::{
     sync::{AtomicU32, Ordering::SeqCst},
 };
 use std::{
-    collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd, RawFd},
     sync::{Arc, Mutex, Weak},
@@ -71,7 +71,8 @@ struct State {
     active: Vec<RawFd>,
     /// Lent streams of which the kernel's set may not know all: see [`deferred`].
     behind: Vec<RawFd>,
-    tags: HashMap<u64, Tag>,
+    /// Their numbers are not the program's to choose.
+    tags: FxHashMap<u64, Tag>,
     first_tag: u64,
     next_tag: u64,
     glanced: u64,

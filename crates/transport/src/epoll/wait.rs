@@ -14,6 +14,7 @@ use rustix::{
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use smallvec::SmallVec;
 use std::{
+    cell::Cell,
     os::fd::{AsFd, RawFd},
     time::Duration,
 };
@@ -39,6 +40,11 @@ const HUP: u32 = PollFlags::HUP.bits() as u32;
 /// So often a wait that may not sleep asks the kernel, where its program has little room: some of what is for ourselves is told each time.
 const MOST_ASKS: u32 = 16;
 
+thread_local! {
+    /// The kernel's events, kept to save an allocation a wait. A signal handler that waits, too, finds none.
+    static SCRATCH: Cell<Vec<Event>> = const { Cell::new(Vec::new()) };
+}
+
 /// One wait as it goes on.
 struct Course {
     /// The time of the last look at the clock, if that is not long ago.
@@ -53,7 +59,9 @@ struct Course {
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
-        let result = self.wait_here(out, max, timeout, poller);
+        let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
+        let result = self.wait_here(out, max, timeout, poller, &mut scratch);
+        let _ = SCRATCH.try_with(|kept| kept.set(scratch));
         self.leave_to_others();
         result
     }
@@ -69,10 +77,16 @@ impl EpollSet {
         });
     }
 
-    fn wait_here(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
+    fn wait_here(
+        &self,
+        out: &mut Vec<Event>,
+        max: usize,
+        timeout: Option<Duration>,
+        poller: Poller<'_>,
+        scratch: &mut Vec<Event>,
+    ) -> Result<(), Errno> {
         let mut course = Course { time: None, deadline: None, won: Won::Looking, waited: None, timed: false };
         let mut timed = false;
-        let mut scratch = Vec::new();
         loop {
             let mut state = locked(&self.state);
             self.catch_up(&mut state);
@@ -98,11 +112,11 @@ impl EpollSet {
                 let (mut state, result) = loop {
                     scratch.clear();
                     asks += 1;
-                    let result = poller(&mut scratch, asked, Some(Duration::ZERO));
+                    let result = poller(scratch, asked, Some(Duration::ZERO));
                     let mut state = locked(&self.state);
                     let told = scratch.len() < asked;
                     state.note_glance(time, result.is_ok() && told);
-                    self.sort(&mut state, &scratch, out);
+                    self.sort(&mut state, scratch, out);
                     // Else all that there was room for was for ourselves.
                     if told || !out.is_empty() || asks == MOST_ASKS {
                         break (state, result);
@@ -117,7 +131,7 @@ impl EpollSet {
             let wait = if course.timed || !may_spin() { None } else { state.timed_wait(time) };
             let flowing = wait.is_some();
             if course.won == Won::Looking && !flowing {
-                let stirred = self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?;
+                let stirred = self.spin(&mut state, course.deadline, poller, scratch, out, max)?;
                 if !out.is_empty() {
                     return Ok(());
                 }
@@ -150,8 +164,8 @@ impl EpollSet {
             let wait = wait.map(Duration::from_nanos);
             let remaining = wait.map_or(remaining, |wait| Some(remaining.unwrap_or(wait).min(wait)));
             scratch.clear();
-            get_up_at_last((&raw const scratch).addr());
-            let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
+            get_up_at_last((&raw const course).addr());
+            let result = self.sleepers.sleep(state, || poller(scratch, max, remaining));
             drop(asleep);
             let mut state = locked(&self.state);
             if flowing {
@@ -161,7 +175,7 @@ impl EpollSet {
             result?;
             let woken = now();
             state.note_glance(woken, told);
-            self.sort(&mut state, &scratch, out);
+            self.sort(&mut state, scratch, out);
             course.won = Won::Sleeping;
             course.waited = flowing.then(|| woken.saturating_sub(time));
             if !out.is_empty() {
@@ -312,9 +326,9 @@ impl EpollSet {
         let mut spinner = Spinner::new(strategy, longest, deadline);
         loop {
             if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
+                let (outcome, stirs) = spinner.judge(outcome, || state.busy().filter(|entry| entry.stirs()).count());
                 self.spins.learn_how(outcome, spinner.spent(), longest_spin());
-                let stirring = outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs);
-                return Ok(stirring.then_some(spinner.time()));
+                return Ok(stirs.then_some(spinner.time()));
             }
             let time = spinner.time();
             if time.wrapping_sub(state.glanced) >= state.glance(time) {
