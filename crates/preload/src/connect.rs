@@ -13,7 +13,7 @@ use libc::{
     socklen_t, ssize_t, timeval,
 };
 use rustix::io::Errno;
-use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed, ask_loader};
+use slipway_fabric::sync::{AtomicU32, ForkMutex, Forked, Ordering::Relaxed, ask_loader};
 use slipway_transport::{
     call::{await_client as await_client_of, is_there},
     endpoint::Endpoint,
@@ -26,7 +26,7 @@ use slipway_transport::{
 use std::{
     ffi::{CStr, OsStr, c_char, c_int, c_void},
     os::unix::ffi::OsStrExt,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
 real! {
@@ -248,14 +248,14 @@ fn connect_over_ports(fd: c_int, call: Call, result: c_int) -> c_int {
     }
 }
 
-static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
+static HUBS: ForkMutex<Vec<Weak<Hub>>> = ForkMutex::new(Vec::new());
 
 /// 1: this process serves an X display.
 static DISPLAY: AtomicU32 = AtomicU32::new(0);
 
 /// The hub of an endpoint of this process, opened when its first socket listens.
 fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
-    let mut hubs = HUBS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut hubs = HUBS.lock();
     if let Some(hub) = hubs.iter().filter_map(Weak::upgrade).find(|hub| hub.is_of(endpoint)) {
         return Some(hub);
     }
@@ -281,9 +281,14 @@ fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
 }
 
 extern "C" fn close_hubs() {
-    if let Ok(hubs) = HUBS.try_lock() {
+    if let Some(hubs) = HUBS.try_lock() {
         hubs.iter().filter_map(Weak::upgrade).for_each(|hub| hub.retire());
     }
+}
+
+/// In the child of a fork.
+pub fn after_fork(child: &Forked) {
+    HUBS.after_fork(child);
 }
 
 /// Whether this process serves a display.

@@ -10,17 +10,13 @@ use crate::{
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
 use rustix::io::Errno;
+use slipway_fabric::sync::{ForkMutex, Forked};
 use slipway_transport::{
     epoll::{EpollSet, Event, UNSEEN},
     stream::Stream,
     wait::Kernel,
 };
-use std::{
-    cell::Cell,
-    ffi::c_int,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{cell::Cell, ffi::c_int, sync::Arc, time::Duration};
 
 real! {
     fn epoll_create(size: c_int) -> c_int;
@@ -35,12 +31,18 @@ fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
     table::find(epfd)?.set().cloned()
 }
 
+/// Two threads that register the first streams at once make one set.
+static MAKING: ForkMutex<()> = ForkMutex::new(());
+
+/// In the child of a fork.
+pub fn after_fork(child: &Forked) {
+    MAKING.after_fork(child);
+}
+
 /// The epoll set `epfd`, which is known from here on; none where it can't be.
 pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
-    /// Two threads that register the first streams at once make one set.
-    static MAKING: Mutex<()> = Mutex::new(());
     set_of(epfd).or_else(|| {
-        let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = MAKING.lock();
         if let Some(set) = set_of(epfd) {
             return Some(set);
         }
@@ -89,7 +91,7 @@ fn nest(epfd: c_int, fd: c_int) {
 #[derive(Debug)]
 pub struct Early {
     process: u32,
-    registrations: Mutex<Vec<Registration>>,
+    registrations: ForkMutex<Vec<Registration>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -100,31 +102,33 @@ struct Registration {
 }
 
 impl Early {
-    fn registrations(&self) -> MutexGuard<'_, Vec<Registration>> {
-        self.registrations.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The program has registered the socket, changed that or taken it back.
     fn note(&self, operation: c_int, epfd: c_int, wanted: Option<(u32, u64)>) {
-        let mut registrations = self.registrations();
+        let mut registrations = self.registrations.lock();
         registrations.retain(|registration| registration.epfd != epfd);
         if let Some((events, data)) = wanted.filter(|_| operation != EPOLL_CTL_DEL) {
             registrations.push(Registration { epfd, events, data });
         }
     }
 
+    /// In the child of a fork.
+    pub fn after_fork(&self, child: &Forked) {
+        self.registrations.after_fork(child);
+    }
+
     /// Whether its sets can have a stream in its place. One that reports once may have reported.
     pub fn can_be_stream(&self) -> bool {
         self.process == std::process::id()
             && self
-                .registrations()
+                .registrations
+                .lock()
                 .iter()
                 .all(|it| it.events & ALONE as u32 == 0 && set_or_new(it.epfd).is_some_and(|set| !set.is_nested()))
     }
 
     /// The socket `fd` is `stream` now: its sets have that from here on. False if one of them can't.
     pub fn become_stream(&self, fd: c_int, stream: &Arc<Stream>) -> bool {
-        self.registrations().iter().all(|it| {
+        self.registrations.lock().iter().all(|it| {
             // SAFETY: no event is passed, as this operation wants none.
             let was_there = unsafe { next::epoll_ctl(it.epfd, EPOLL_CTL_DEL, fd, std::ptr::null_mut()) } == 0;
             // A set that was closed meanwhile has nothing.
@@ -162,7 +166,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                 shield(
                     || {
                         if may_connect(fd) {
-                            let early = Early { process: std::process::id(), registrations: Mutex::default() };
+                            let early = Early { process: std::process::id(), registrations: ForkMutex::default() };
                             // SAFETY: the caller's, which the kernel has read.
                             early.note(operation, epfd, unsafe { event.as_ref() }.map(|e| (e.events, e.u64)));
                             table::put(fd, Slot::Early(Arc::new(early)));

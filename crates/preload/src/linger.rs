@@ -2,16 +2,17 @@
 //! on a descriptor of the library's own.
 
 use crate::table::borrowed;
+use slipway_fabric::sync::{ForkMutex, Forked};
 use slipway_transport::{descriptor::Reserved, stream::Stream};
 use std::{
     os::fd::{AsFd, AsRawFd, RawFd},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar},
     thread,
     time::Duration,
 };
 
 /// The descriptors of closed connections that have a thread.
-static LEFT: Mutex<Vec<Reserved>> = Mutex::new(Vec::new());
+static LEFT: ForkMutex<Vec<Reserved>> = ForkMutex::new(Vec::new());
 static LESS: Condvar = Condvar::new();
 
 /// How long a program that does not wait for writes is kept by what is left of them: when it exits, becomes another one, or leaves the connection to the kernel.
@@ -22,7 +23,7 @@ pub fn start(fd: RawFd, stream: &Arc<Stream>) {
     let copy = borrowed(fd, |fd| rustix::io::fcntl_dupfd_cloexec(fd, 0));
     let Ok(copy) = copy.map_err(Into::into).and_then(Reserved::aside) else { return };
     let (number, stream) = (copy.as_fd().as_raw_fd(), Arc::clone(stream));
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut left = LEFT.lock();
     left.push(copy);
     let finish = move || {
         borrowed(number, |fd| stream.return_all(fd, None));
@@ -47,20 +48,21 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 }
 
 fn forget(number: RawFd) {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner).retain(|copy| copy.as_fd().as_raw_fd() != number);
+    LEFT.lock().retain(|copy| copy.as_fd().as_raw_fd() != number);
     LESS.notify_all();
 }
 
 /// Waits for the threads, for [`GRACE`] at most.
 pub fn finish() {
-    if let Ok(left) = LEFT.try_lock() {
-        let _ = LESS.wait_timeout_while(left, GRACE, |left| !left.is_empty());
+    if let Some(left) = LEFT.try_lock() {
+        left.wait_while(&LESS, GRACE, |left| !left.is_empty());
     }
 }
 
 /// In the child of a fork, which has the descriptors and not the threads.
-pub fn after_fork() {
-    if let Ok(mut left) = LEFT.try_lock() {
+pub fn after_fork(child: &Forked) {
+    LEFT.after_fork(child);
+    if let Some(mut left) = LEFT.try_lock() {
         left.clear();
     }
 }

@@ -1,12 +1,13 @@
 //! Hooks on making processes: whoever may come to hold a connection without hooks gets it as a socket.
 
 use crate::{
-    linger,
+    connect, epoll, linger,
     real::{fail, last_error, real, shield},
     table::{self, Slot},
     timer,
 };
 use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
+use slipway_fabric::sync::Forked;
 use slipway_transport::stream::Stream;
 use std::{
     ffi::{c_char, c_int},
@@ -58,17 +59,22 @@ extern "C" fn before_fork() {
 
 /// In the child.
 extern "C" fn after_fork() {
+    // SAFETY: fork has not returned here. A thread that another library's handler may have started has no part in the parent's connections yet.
+    let child = unsafe { Forked::new() };
     slipway_transport::descriptor::restore_limit();
     shield(
         || {
+            epoll::after_fork(&child);
+            connect::after_fork(&child);
             table::each(|slot| match slot {
-                Slot::Stream(stream) => stream.after_fork(),
-                Slot::Listener(hub) => hub.after_fork(),
+                Slot::Stream(stream) => stream.after_fork(&child),
+                Slot::Listener(hub) => hub.after_fork(&child),
                 Slot::Plain(client) => client.after_fork(),
-                Slot::Set(_) | Slot::Early(_) => {}
+                Slot::Set(set) => set.after_fork(&child),
+                Slot::Early(early) => early.after_fork(&child),
             });
-            slipway_transport::ports::office::Office::after_fork();
-            linger::after_fork();
+            slipway_transport::ports::office::Office::after_fork(&child);
+            linger::after_fork(&child);
         },
         || {},
     );

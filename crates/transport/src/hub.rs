@@ -23,13 +23,13 @@ use rustix::{
 };
 use slipway_fabric::{
     credentials::{self, Credentials},
-    sync::{Guard, Ordering::Relaxed},
+    sync::{ForkMutex, Forked, Guard, Ordering::Relaxed},
 };
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, Weak},
+    sync::{Arc, OnceLock, Weak},
 };
 
 /// Most offers and greetings that wait, where there are no more connections than that; beyond it the oldest are dropped and stay on their sockets.
@@ -49,8 +49,8 @@ pub struct Hub {
     /// None while the program has a use for every descriptor.
     gate: ArcSwapOption<Gate>,
     /// Where the program waits for the gate.
-    sets: Mutex<Vec<Weak<EpollSet>>>,
-    state: Mutex<State>,
+    sets: ForkMutex<Vec<Weak<EpollSet>>>,
+    state: ForkMutex<State>,
     ledger: Arc<Ledger>,
 }
 
@@ -199,7 +199,7 @@ impl Hub {
         let gate = ArcSwapOption::from_pointee(Gate::open(&path, inherited)?);
         let (name, display) = (endpoint.shown(), endpoint.display());
         let ledger = Ledger::new(Settings::get().clients)?;
-        let (sets, state) = (Mutex::default(), Mutex::default());
+        let (sets, state) = (ForkMutex::default(), ForkMutex::default());
         Ok(Arc::new(Self { name, display, path, inherited, gate, sets, state, ledger }))
     }
 
@@ -217,7 +217,7 @@ impl Hub {
 
     /// The program wants every descriptor: closes the gate. Those who wait there stay on their sockets.
     pub fn give_up(&self) {
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.state.try_lock() {
             self.retire();
             (state.offers, state.greetings) = Default::default();
             self.gate.store(None);
@@ -280,8 +280,10 @@ impl Hub {
         }
     }
 
-    /// This process was forked, and has the hub, too.
-    pub fn after_fork(&self) {
+    /// This process was forked, and has the hub, too. Offers that another thread was at just then are the parent's.
+    pub fn after_fork(&self, child: &Forked) {
+        self.sets.after_fork(child);
+        self.state.after_fork(child);
         self.ledger.inherit();
     }
 
@@ -295,7 +297,7 @@ impl Hub {
         self.ledger.before_fork();
         let Some(gate) = self.gate() else { return };
         gate.pool();
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.state.try_lock() {
             Self::park(&gate, &mut state);
         }
     }
@@ -456,7 +458,7 @@ impl Hub {
     /// The offer for a connection that was accepted before, from the client `from`, whose socket has the name of `token`: its line, and bytes a
     /// direction. None if it is not there, or another thread is at the hub.
     pub fn find(&self, token: &[u8; TOKEN], from: Credentials) -> Option<(Reserved, u64)> {
-        let mut state = self.state.try_lock().ok()?;
+        let mut state = self.state.try_lock()?;
         let _turn = self.ledger.family().lock.lock();
         self.offer_of(&mut state, token, from).map(|offer| (offer.line, offer.ring))
     }

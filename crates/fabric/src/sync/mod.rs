@@ -4,6 +4,8 @@
 //! mapping is a heap object, so one test body runs natively and under the model checker.
 
 mod atomic;
+#[cfg(not(loom))]
+mod forked;
 mod futex;
 #[cfg(not(loom))]
 mod load;
@@ -20,6 +22,8 @@ pub mod pages;
 mod ticks;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
+#[cfg(not(loom))]
+pub use forked::{ForkGuard, ForkMutex, Forked, holds_any};
 pub use futex::{FutexWord, Slept};
 #[cfg(not(loom))]
 pub use load::ask_loader;

@@ -1,13 +1,15 @@
 //! The connection in a process and the children that it forks.
 
 use libc::{POLLIN, SHUT_WR, pid_t};
+use slipway_fabric::sync::{AtomicBool, Ordering::Relaxed};
 use slipway_transport::status::Transport;
 
 use crate::support::{
     Connection, Fd, Server,
     calls::{call, child, good, identity, join, pipe, poll, read_up_to, write_all},
+    connection::watch,
     hooked, messages,
-    watchdog::Step,
+    watchdog::{Step, at_step},
 };
 
 fn connected() -> (Server, Connection) {
@@ -232,5 +234,48 @@ fn descriptors_go_to_the_process_that_reads() {
         write_all(go.1, b"!");
         join(pid);
         c.exchange();
+    });
+}
+
+/// A child has none of the threads that were in the hooks when the process forked, and waits for none of them.
+#[test]
+fn a_child_does_without_what_other_threads_were_at() {
+    hooked(|| {
+        let _step = Step::begin("forks beside threads in the hooks");
+        let (server, c) = connected();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        watch(set, c.client, libc::EPOLLIN as u32, 1);
+        let over = AtomicBool::new(false);
+        let all = [(server.listener, POLLIN), (set, POLLIN), (c.client, POLLIN), (c.server, POLLIN)];
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut event = libc::epoll_event { events: 0, u64: 0 };
+                while !over.load(Relaxed) {
+                    good(call!(epoll_wait(set, &raw mut event, 1, 0)));
+                }
+            });
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    assert_eq!(poll(&[(server.listener, POLLIN)], 0), Ok(vec![0]));
+                }
+            });
+            let forks = std::panic::catch_unwind(|| {
+                for step in 0..100 {
+                    at_step(step);
+                    join(child(|| {
+                        call!(alarm(60));
+                        poll(&all, 0).expect("an answer");
+                        write_all(c.server, b"!");
+                        read_up_to(c.server, 0);
+                        true
+                    }));
+                    assert_eq!(read_up_to(c.client, 1), b"!");
+                }
+            });
+            over.store(true, Relaxed);
+            forks.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+        call!(close(set));
+        server.connection().exchange();
     });
 }

@@ -24,7 +24,7 @@ impl EpollSet {
     /// a wait: a thread that is at the set now sees to it itself.
     pub fn expose_to_heirs(&self) {
         self.exposed.store(1, SeqCst);
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.state.try_lock() {
             self.catch_up(&mut state);
         }
     }

@@ -27,12 +27,12 @@ use rustix::{
 use slipway_fabric::{
     sleepers::SetSleepers,
     spin::SpinHistory,
-    sync::{AtomicU32, Ordering::SeqCst},
+    sync::{AtomicU32, ForkMutex, Forked, Ordering::SeqCst},
 };
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, RawFd},
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -73,7 +73,6 @@ struct State {
     behind: Vec<RawFd>,
     /// Their numbers are not the program's to choose.
     tags: FxHashMap<u64, Tag>,
-    first_tag: u64,
     next_tag: u64,
     glanced: u64,
     /// When the kernel last told of all that is the kernel's to tell: what it said nothing of had no news then.
@@ -93,9 +92,11 @@ pub struct EpollSet {
     epfd: AtomicU32,
     /// The process that made it.
     process: u32,
+    /// All tags are above it.
+    first_tag: u64,
     /// None while there are no streams, if the program wanted its descriptor.
     kick: ArcSwap<Reserved>,
-    state: Mutex<State>,
+    state: ForkMutex<State>,
     sleepers: SetSleepers,
     spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
@@ -107,22 +108,22 @@ pub struct EpollSet {
 impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
+        // Numbers that are no addresses and no descriptors, so that no program uses them as data.
+        let mut seed = [0u8; 4];
+        let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::NONBLOCK);
         let set = Self {
             epfd: AtomicU32::new(epfd.cast_unsigned()),
             process: std::process::id(),
+            first_tag: 0x9c57_0000_0000_0000 | u64::from(u32::from_ne_bytes(seed)) << 16,
             kick: ArcSwap::from_pointee(Reserved::none()),
-            state: Mutex::default(),
+            state: ForkMutex::default(),
             sleepers: SetSleepers::default(),
             spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
-        // Numbers that are no addresses and no descriptors, so that no program uses them as data.
-        let mut seed = [0u8; 4];
-        let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::NONBLOCK);
-        state.next_tag = 0x9c57_0000_0000_0000 | u64::from(u32::from_ne_bytes(seed)) << 16;
-        state.first_tag = state.next_tag;
+        state.next_tag = set.first_tag;
         let tag = state.tag(Tag::Kick);
         set.make_kick(tag)?;
         drop(state);
@@ -136,9 +137,20 @@ impl EpollSet {
         Ok(())
     }
 
+    /// This process was forked. If another thread was at the set just then, nothing is known here of what is registered there, and what the kernel says of that is
+    /// for nobody.
+    pub fn after_fork(&self, child: &Forked) {
+        if self.state.after_fork(child) {
+            let mut state = locked(&self.state);
+            state.tags.insert(self.first_tag + 1, Tag::Kick);
+            // Above all that the parent gives.
+            state.next_tag = self.first_tag + (1 << 40);
+        }
+    }
+
     /// Whether no thread is at it now: not one that this one has interrupted, and none of another process that has the set.
     pub fn is_at_rest(&self) -> bool {
-        self.process == std::process::id() && self.state.try_lock().is_ok()
+        self.process == std::process::id() && self.state.try_lock().is_some()
     }
 
     /// A stream of the set has given up its line, whose socket is closed when this returns.
@@ -160,7 +172,7 @@ impl EpollSet {
     /// The program wants every descriptor: closes what the set has of its own, if it can do without.
     pub fn give_up(&self) {
         if self.process == std::process::id()
-            && let Ok(state) = self.state.try_lock()
+            && let Some(state) = self.state.try_lock()
             && state.entries.iter().all(Option::is_none)
         {
             self.kick.store(Arc::new(Reserved::none()));
@@ -210,7 +222,7 @@ impl EpollSet {
             return Ok(());
         }
         if !self.kick.load().is_open() {
-            let tag = state.first_tag + 1;
+            let tag = self.first_tag + 1;
             self.make_kick(tag).map_err(|_| Errno::MFILE)?;
         }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
@@ -328,8 +340,8 @@ impl EpollSet {
     pub fn closing(&self, fd: RawFd) {
         if self.process == std::process::id() {
             self.take_out(&mut locked(&self.state), fd);
-        } else if let Ok(mut state) = self.state.try_lock() {
-            // Else a thread had it when the process was forked, which is not there.
+        } else if let Some(mut state) = self.state.try_lock() {
+            // Else a signal handler had interrupted it, which forked.
             state.take_out(fd);
         }
     }

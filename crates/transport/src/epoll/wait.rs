@@ -249,7 +249,7 @@ impl EpollSet {
         let mut company = false;
         let time = state.glanced;
         for event in events {
-            if !(state.first_tag < event.data && event.data <= state.next_tag) {
+            if !(self.first_tag < event.data && event.data <= state.next_tag) {
                 // Nearly always, of a server with many clients: neither looked up nor timed one by one.
                 out.push(*event);
                 company = company || !state.is_alone(event.data);

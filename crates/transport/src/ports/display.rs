@@ -26,11 +26,12 @@ use rustix::{
     },
 };
 use slipway_abi::HEADER;
+use slipway_fabric::sync::ForkMutex;
 use std::{
     ffi::CString,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -43,9 +44,9 @@ const PATIENCE: u32 = 5_000;
 /// The displays that a process serves: nearly always one.
 #[derive(Debug, Default)]
 pub struct Displays {
-    list: Mutex<Vec<Display>>,
+    list: ForkMutex<Vec<Display>>,
     /// Accepted connections whose message has not come yet: the first of a process goes through its watcher, and the socket may be faster.
-    expected: Mutex<Vec<([u8; TOKEN], Arc<End>)>>,
+    expected: ForkMutex<Vec<([u8; TOKEN], Arc<End>)>>,
 }
 
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use slipway_abi::{
     types::{COPY_SEND, MAKE_SEND},
 };
 use slipway_fabric::sync::{
-    AtomicU32, AtomicU64,
+    AtomicU32, AtomicU64, ForkMutex, Forked,
     Ordering::{Relaxed, SeqCst},
 };
 use std::{
     collections::VecDeque,
     io::{IoSlice, IoSliceMut},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use zerocopy::IntoBytes;
 
@@ -39,7 +39,7 @@ pub struct End {
     receive: Name,
     /// The send right to the other end's port; 0 before the server has accepted.
     send: AtomicU32,
-    inbox: Mutex<Inbox>,
+    inbox: ForkMutex<Inbox>,
     /// Bytes in it.
     unread: AtomicU64,
     /// Messages that came (wraps).
@@ -55,9 +55,9 @@ pub struct End {
     /// 1: this process gave the connection up.
     closed: AtomicU32,
     /// The message to be sent, with room for the largest.
-    outgoing: Mutex<Vec<u64>>,
+    outgoing: ForkMutex<Vec<u64>>,
     /// The other half of the descriptor that the program has, where that leads to no socket of the peer's.
-    half: Mutex<Option<Reserved>>,
+    half: ForkMutex<Option<Reserved>>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl End {
             office: Arc::clone(office),
             receive,
             send: AtomicU32::new(0),
-            inbox: Mutex::default(),
+            inbox: ForkMutex::default(),
             unread: AtomicU64::new(0),
             arrived: AtomicU64::new(0),
             full: AtomicU32::new(0),
@@ -89,11 +89,18 @@ impl End {
             deaf: AtomicU32::new(0),
             ending: AtomicU32::new(0),
             closed: AtomicU32::new(0),
-            outgoing: Mutex::default(),
-            half: Mutex::default(),
+            outgoing: ForkMutex::default(),
+            half: ForkMutex::default(),
         });
         office.enter(receive, &end);
         Ok(end)
+    }
+
+    /// This process was forked: to it the connection has ended.
+    pub fn after_fork(&self, child: &Forked) {
+        self.inbox.after_fork(child);
+        self.outgoing.after_fork(child);
+        self.half.after_fork(child);
     }
 
     /// The process's office.

@@ -9,12 +9,12 @@ use super::{
 use crate::{descriptor::Reserved, report, settings::Settings, stream::locked};
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use slipway_abi::{Code, HEADER, notify, option};
-use slipway_fabric::sync::{AtomicU32, Ordering::SeqCst};
+use slipway_fabric::sync::{AtomicU32, ForkMutex, Forked, Ordering::SeqCst};
 use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 use zerocopy::IntoBytes;
@@ -38,12 +38,12 @@ pub struct Office {
     pub set: Name,
     /// Where the library tells that a full queue has room. Not at the connection's own port, which is not in the set while its reader lags.
     pub notices: Name,
-    ends: Mutex<HashMap<Name, Arc<End>>>,
+    ends: ForkMutex<HashMap<Name, Arc<End>>>,
     /// The displays that this process serves.
     pub displays: Displays,
     turn: Turn,
     /// The message that is being received.
-    buffer: Mutex<Vec<u64>>,
+    buffer: ForkMutex<Vec<u64>>,
     /// Readable while a message may be there, for those that sleep.
     gate: Reserved,
     /// Part of it: a message came to another thread.
@@ -56,12 +56,12 @@ pub struct Office {
     generation: u32,
 }
 
-static OFFICE: Mutex<Option<Result<Arc<Office>, ()>>> = Mutex::new(None);
+static OFFICE: ForkMutex<Option<Result<Arc<Office>, ()>>> = ForkMutex::new(None);
 
 /// The forks that this process comes from, as far as they were of an office's process: the rights of an older one are a parent's.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// 1: a thread that the parent had, and this process has not, holds [`OFFICE`].
+/// 1: what a signal handler has interrupted, which then forked, holds [`OFFICE`].
 static STUCK: AtomicU32 = AtomicU32::new(0);
 
 impl Office {
@@ -100,10 +100,10 @@ impl Office {
             mach,
             set,
             notices,
-            ends: Mutex::default(),
+            ends: ForkMutex::default(),
             displays: Displays::default(),
             turn: Turn::default(),
-            buffer: Mutex::new(vec![0; WORDS]),
+            buffer: ForkMutex::new(vec![0; WORDS]),
             gate,
             stirred,
             sleepers: AtomicU32::new(0),
@@ -112,19 +112,19 @@ impl Office {
         }))
     }
 
-    /// A child of fork has no rights: its parent's connections are none of its own. Locks that other threads of the parent held stay held: it waits
-    /// for none of them.
-    pub fn after_fork() {
+    /// A child of fork has no rights: its parent's connections are none of its own.
+    pub fn after_fork(child: &Forked) {
         FORKS.fetch_add(1, SeqCst);
+        OFFICE.after_fork(child);
         match OFFICE.try_lock() {
-            Ok(mut office) => {
+            Some(mut office) => {
                 if let Some(Ok(office)) = office.take()
-                    && let Ok(mut ends) = office.ends.try_lock()
+                    && let Some(mut ends) = office.ends.try_lock()
                 {
                     ends.clear();
                 }
             }
-            Err(_) => STUCK.store(1, SeqCst),
+            None => STUCK.store(1, SeqCst),
         }
     }
 

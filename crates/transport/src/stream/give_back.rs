@@ -64,13 +64,13 @@ impl Stream {
     /// Whether a thread is at it now, which may be one that this one has interrupted.
     pub fn is_in_use(&self) -> bool {
         let (rx, tx) = (&self.state.rx, &self.state.tx);
-        tx.lock.try_lock().is_none() || rx.lock.try_lock().is_none() || self.mail.try_lock().is_err()
+        tx.lock.try_lock().is_none() || rx.lock.try_lock().is_none() || self.mail.try_lock().is_none()
     }
 
     /// Puts the connection on its socket and gives up the line with its descriptor, at once and with nothing lost. False if that
     /// can't be now: it is in use, or the peer's queue is full.
     pub fn give_up(&self, fd: BorrowedFd<'_>) -> bool {
-        let sets: Option<Vec<_>> = self.sets.try_lock().ok().map(|sets| sets.iter().filter_map(Weak::upgrade).collect());
+        let sets: Option<Vec<_>> = self.sets.try_lock().map(|sets| sets.iter().filter_map(Weak::upgrade).collect());
         let Some(sets) = sets.filter(|sets| sets.iter().all(|set| set.is_at_rest())) else { return false };
         if self.port().is_some() || self.is_in_use() {
             return false;

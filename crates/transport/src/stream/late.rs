@@ -128,7 +128,7 @@ impl Stream {
 
     /// This process forks, and what comes of it may have the connection and not the listening socket.
     pub(super) fn keep_hub(&self) {
-        if let Ok(mut prospect) = self.prospect.try_lock()
+        if let Some(mut prospect) = self.prospect.try_lock()
             && let Some(Prospect::Server { hub, kept, .. }) = &mut *prospect
         {
             *kept = hub.upgrade();

@@ -41,14 +41,14 @@ use slipway_fabric::{
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
-    sync::{AtomicU32, AtomicU64, Ordering::Relaxed, Shared},
+    sync::{AtomicU32, AtomicU64, ForkGuard, ForkMutex, Forked, Ordering::Relaxed, Shared, holds_any},
 };
 pub use state::{Counts, News};
 use state::{EndState, add, phase};
 use std::{
     io,
     os::fd::BorrowedFd,
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{Arc, OnceLock, Weak},
 };
 
 /// Which end of the connection a stream is.
@@ -72,12 +72,12 @@ pub struct Stream {
     alone: Alone,
     /// The end, of a connection over ports. Its modes stay [`mode::PORTS`], and it has no segment.
     port: Option<Arc<End>>,
-    mail: Mutex<Mail>,
+    mail: ForkMutex<Mail>,
     /// Entries in `mail.batches`.
     batches_waiting: AtomicU32,
     /// Learns whether spinning pays on this connection.
     pub spins: SpinHistory,
-    sets: Mutex<Vec<Weak<EpollSet>>>,
+    sets: ForkMutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
     /// Bells that epoll sets and sleepers on nothing else have heard (wraps). Of the stream, not of its registration: that comes and goes.
@@ -100,7 +100,7 @@ pub struct Stream {
     /// Use of the connection that this end has counted before there was a segment.
     used: AtomicU32,
     /// How this end gets its line, while there is none.
-    prospect: Mutex<Option<Prospect>>,
+    prospect: ForkMutex<Option<Prospect>>,
     /// The use at which it tries.
     due: AtomicU32,
     /// What the epoll sets know: 1, of the line; 2, of the segment; 3, of the doorbell.
@@ -130,9 +130,9 @@ const LOOK: u64 = 16;
 /// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
 const PATIENCE: u32 = 64;
 
-/// The lock's content, also after a thread panicked with it.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The lock and its content.
+pub(crate) fn locked<T>(mutex: &ForkMutex<T>) -> ForkGuard<'_, T> {
+    mutex.lock()
 }
 
 impl Stream {
@@ -174,10 +174,10 @@ impl Stream {
             doors: Doors::default(),
             alone: Alone::default(),
             port: None,
-            mail: Mutex::default(),
+            mail: ForkMutex::default(),
             batches_waiting: AtomicU32::new(0),
             spins: SpinHistory::hopeful(),
-            sets: Mutex::default(),
+            sets: ForkMutex::default(),
             in_sets: AtomicU32::new(0),
             bells: AtomicU32::new(0),
             allotted: AtomicU64::new(u64::MAX),
@@ -186,7 +186,7 @@ impl Stream {
             peer_pid,
             offer: AtomicU64::new(0),
             used: AtomicU32::new(0),
-            prospect: Mutex::default(),
+            prospect: ForkMutex::default(),
             due: AtomicU32::new(0),
             told_sets: AtomicU32::new(0),
             took_bell: AtomicU32::new(0),
@@ -276,8 +276,15 @@ impl Stream {
         self.counts.read()
     }
 
-    /// This process was forked, and has the connection, too.
-    pub fn after_fork(&self) {
+    /// This process was forked, and has the connection, too. What another thread was at just then, this process does without: descriptors that waited for their
+    /// place, sets that are to be told.
+    pub fn after_fork(&self, child: &Forked) {
+        if self.mail.after_fork(child) {
+            self.batches_waiting.store(0, Relaxed);
+        }
+        self.sets.after_fork(child);
+        self.prospect.after_fork(child);
+        self.port.iter().for_each(|end| end.after_fork(child));
         self.record.iter().for_each(LedgerEntry::inherit);
         if let Some(segment) = self.line() {
             segment.own.heir.store(std::process::id(), Relaxed);
@@ -308,11 +315,17 @@ impl Stream {
         self.record.iter().for_each(LedgerEntry::before_fork);
         common.forked.store(1, Relaxed);
         common.heirs.fetch_add(1, Relaxed);
-        self.grant();
-        self.tell_sets();
+        // Locks are waited for only where that must be: a signal handler that forks may have interrupted a holder.
+        let may_wait = !holds_any();
+        if may_wait && common.phase.load(Relaxed) == phase::HEARD {
+            self.grant();
+            self.tell_sets();
+        }
         self.keep_hub();
         if self.role == Role::Client && self.is_undecided() {
-            self.attend();
+            if may_wait {
+                self.attend();
+            }
             if self.is_undecided() {
                 common.phase.store(phase::PLAIN, Relaxed);
             }

@@ -5,7 +5,7 @@ use crate::stream::{
     pair::{age, asked, asked_before, ends, within_a_tick},
 };
 use rustix::event::{EventfdFlags, eventfd};
-use slipway_fabric::sync::ticks;
+use slipway_fabric::sync::{Forked, ticks};
 use std::{
     io::{IoSlice, IoSliceMut},
     os::fd::{AsRawFd, OwnedFd},
@@ -397,4 +397,42 @@ fn what_is_no_eventfd_is_no_doorbell() {
         assert_eq!(give(door), (is_one, true));
     }
     assert_eq!(give(&eventfd), (true, false), "it was not asked for");
+}
+
+#[test]
+#[allow(unsafe_code, reason = "a child's first steps")]
+fn a_child_knows_nothing_of_a_set_that_another_thread_was_at() {
+    let [_client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(server.1.as_raw_fd(), &server.0, IN, 7).expect("room");
+    let line = locked(&set.state).entry(server.1.as_raw_fd()).expect("an entry").line_tag;
+    let ((holds, held), (go, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    std::thread::scope(|scope| {
+        let set = &set;
+        scope.spawn(move || {
+            let _guard = locked(&set.state);
+            holds.send(()).expect("a listener");
+            let _ = wait.recv();
+        });
+        held.recv().expect("the other thread");
+        let _go = go;
+        let code = slipway_test_support::forked(|| {
+            // SAFETY: no pointers; the child has the one thread.
+            set.after_fork(&unsafe {
+                libc::alarm(60);
+                Forked::new()
+            });
+            let mut out = Vec::new();
+            let mut kernel = |events: &mut Vec<Event>, _, _| {
+                events.extend([line, 9].map(|data| Event { events: IN, data }));
+                Ok(())
+            };
+            assert_eq!(set.wait(&mut out, 4, Some(Duration::ZERO), &mut kernel), Ok(()));
+            assert_eq!(out, [Event { events: IN, data: 9 }]);
+            assert!(!set.remove(server.1.as_raw_fd()));
+            server.0.leave_sets(server.1.as_raw_fd());
+            0
+        });
+        assert_eq!(code, 0);
+    });
 }

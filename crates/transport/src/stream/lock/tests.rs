@@ -1,4 +1,4 @@
-//! A connection in two processes, one of which is killed while it holds a lock of it.
+//! A connection in two processes, one of which is killed while it holds a lock of it; and one that was forked while another thread held some.
 #![allow(unsafe_code, reason = "fork")]
 
 use super::super::{
@@ -107,4 +107,67 @@ fn a_connection_that_has_no_segment_stays_on_its_socket() {
     let mut buffer = [0; 8];
     let got = stream.receive(socket.as_fd(), &mut [IoSliceMut::new(&mut buffer)], How::default()).map(|got| got.bytes);
     assert_eq!((got, stream.is_plain()), (Ok(4), true));
+}
+
+/// Runs `work` in a child that was forked while another thread held `lock`; what it says.
+fn forked_beside<T: Send>(lock: &ForkMutex<T>, work: impl FnOnce(&Forked) -> bool) {
+    let ((holds, held), (go, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _guard = lock.lock();
+            holds.send(()).unwrap();
+            let _ = wait.recv();
+        });
+        held.recv().unwrap();
+        let _go = go;
+        let code = slipway_test_support::forked(|| {
+            // SAFETY: no pointers; the child has the one thread.
+            let child = unsafe {
+                libc::alarm(60);
+                Forked::new()
+            };
+            i32::from(!work(&child))
+        });
+        assert_eq!(code, 0);
+    });
+}
+
+#[test]
+fn a_child_waits_for_no_thread_of_its_parents() {
+    let ends = ends();
+    let (server, client) = (&ends.server.0, &ends.client.0);
+    let goes_on = |child: &Forked| {
+        server.after_fork(child);
+        client.after_fork(child);
+        // The bell, descriptors at their place, a line that never comes, and the sets that are to be told.
+        server.attend();
+        client.stay_plain();
+        server.alert_sets();
+        server.get_line(0);
+        client.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[ends.client.1.as_fd()]) == Ok(1)
+    };
+    server.before_fork();
+    client.before_fork();
+    forked_beside(&server.mail, goes_on);
+    forked_beside(&client.mail, goes_on);
+    forked_beside(&server.sets, goes_on);
+    forked_beside(&server.prospect, goes_on);
+    forked_beside(&client.prospect, goes_on);
+}
+
+#[test]
+fn a_signal_handler_may_fork_in_the_midst_of_a_call() {
+    let (stream, _socket, _peer) = pair::quiet();
+    let client = ends().client.0;
+    client.state.common.phase.store(phase::OFFERED, Relaxed);
+    for stream in [&stream, &client] {
+        let _interrupted = (stream.mail.lock(), stream.sets.lock(), stream.prospect.lock());
+        let code = slipway_test_support::forked(|| {
+            // SAFETY: no pointers.
+            unsafe { libc::alarm(60) };
+            stream.before_fork();
+            0
+        });
+        assert_eq!(code, 0);
+    }
 }
