@@ -3,6 +3,8 @@
 
 use super::{
     Stream, locked,
+    mail::SLEEPERS_GRACE,
+    now,
     ready::{INPUT, OUTPUT, ask_kernel},
     state::EndState,
 };
@@ -154,7 +156,8 @@ impl Stream {
     }
 
     /// The bell rings on, and those who are to hear it don't get up: takes a message, if there is nothing for any sleeper. The flags are up before that is
-    /// looked at, so what comes later rings again, and behind the message that is taken.
+    /// looked at, so what comes later rings again, and behind the message that is taken. One that has not got up in [`SLEEPERS_GRACE`], though the bell rang all
+    /// the time and there is something for it, was killed or is stopped: its connection goes back to its socket.
     pub(crate) fn hush(&self) {
         if self.line().is_none() {
             return;
@@ -164,10 +167,24 @@ impl Stream {
             let wanted = if self.state.common.writers.load(Relaxed) == 0 { INPUT } else { INPUT | OUTPUT };
             let rings = ask_kernel(self.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
             self.arm(wanted);
-            if rings && !self.stirs(wanted) && !self.is_wanted_back() {
+            if !rings || self.is_wanted_back() {
+                return;
+            }
+            if !self.stirs(wanted) {
                 self.attend_to(Some(0));
+            } else if self.rings_on(now()) {
+                let _ = self.late_sleepers.compare_exchange(0, 1, Relaxed, Relaxed);
             }
         });
+    }
+
+    /// The bell rings at `time`: whether it has so long that whoever runs has heard it, as no process of the family has taken any.
+    fn rings_on(&self, time: u64) -> bool {
+        let mark = self.counts.heard.load(Relaxed) + 1;
+        if self.ringing.swap(mark, Relaxed) != mark {
+            self.rings_since.store(time, Relaxed);
+        }
+        time.saturating_sub(self.rings_since.load(Relaxed)) > SLEEPERS_GRACE
     }
 
     /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
@@ -192,10 +209,11 @@ mod tests {
         line,
         stream::{
             How,
-            pair::{Ends, Itself, ends},
+            pair::{Asked, Ends, Itself, ends},
         },
-        wait::{Member, wait},
+        wait::{Kernel, Member, PollEntry, wait},
     };
+    use rustix::io::Errno;
     use std::{
         io::{IoSlice, IoSliceMut},
         time::Duration,
@@ -257,6 +275,40 @@ mod tests {
         // What comes then is heard.
         assert_eq!(ends.client.0.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
         assert_eq!(wait(&mut members, &mut [], None, &mut kernel), Ok(1));
+    }
+
+    /// Of a process of the family that was killed: one that waited for space, and one that waited for bytes while another waits for space.
+    #[test]
+    fn a_connection_with_something_for_one_that_never_gets_up_goes_to_its_socket() {
+        for (dead, live) in [(OUTPUT, INPUT), (INPUT, OUTPUT)] {
+            let ends = ends();
+            let ((client, x), (server, y)) = ((&ends.client.0, ends.client.1.as_fd()), (&ends.server.0, ends.server.1.as_fd()));
+            pass(&ends);
+            assert_eq!(server.send(y, &[IoSlice::new(&[0; 4096])], &[]), Ok(4096));
+            std::mem::forget(server.lie_down(dead, 1000));
+            // It is another thread's.
+            BEDS.with(|beds| beds.borrow_mut().clear());
+            // What it waited for comes; for the other nothing.
+            if dead == OUTPUT {
+                let got = client.receive(x, &mut [IoSliceMut::new(&mut [0; 4096])], How::default());
+                assert_eq!(got.map(|got| got.bytes), Ok(4096));
+            } else {
+                assert_eq!(client.send(x, &[IoSlice::new(b"x")], &[]), Ok(1));
+            }
+            let begin = now();
+            let mut slept = false;
+            let mut kernel = Asked(|entries: &mut [PollEntry], timeout: Option<Duration>| {
+                let found = Itself::default().poll(entries, Some(Duration::ZERO))?;
+                slept = found == 0 && timeout != Some(Duration::ZERO);
+                assert!(now() - begin < 60_000_000_000, "it looks and looks");
+                if slept { Err(Errno::INTR) } else { Ok(found) }
+            });
+            let mut members = [Member { stream: server, fd: y, want: live, got: PollFlags::empty() }];
+            let result = wait(&mut members, &mut [], None, &mut kernel);
+            // On the socket there is room.
+            assert_eq!(result, if live == OUTPUT { Ok(1) } else { Err(Errno::INTR) });
+            assert!(slept == (live == INPUT) && !server.on_ring());
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ const MOST_HELD: usize = 2 * line::MOST_DESCRIPTORS;
 const MOST_HEARD: usize = 1024;
 
 /// How long a thread that is awake waits for woken sleepers to get up, in nanoseconds, before it does without shared memory for their sake.
-const SLEEPERS_GRACE: u64 = 500_000_000;
+pub(super) const SLEEPERS_GRACE: u64 = 500_000_000;
 
 /// So many batches that lie on the line's socket leave too little room there for bells.
 const CROWD: u32 = 128;

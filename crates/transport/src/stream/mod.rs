@@ -114,6 +114,9 @@ pub struct Stream {
     renounced: AtomicU32,
     /// 1: a message was taken that a sleeper may not have heard. 2: it was seen to. See [`Stream::rouse_the_late`].
     late_sleepers: AtomicU32,
+    /// The bells that were heard when one was found ringing on that others should hear, plus one; and since when.
+    ringing: AtomicU64,
+    rings_since: AtomicU64,
 }
 
 /// What the process does when a connection of its gets a segment.
@@ -194,6 +197,8 @@ impl Stream {
             descriptors: AtomicU32::new(0),
             renounced: AtomicU32::new(0),
             late_sleepers: AtomicU32::new(0),
+            ringing: AtomicU64::new(0),
+            rings_since: AtomicU64::new(0),
         })
     }
 
