@@ -2,9 +2,10 @@
 //! signal means to it.
 
 use crate::{
+    epoll::Event,
     hub::Hub,
     serving::poll_serving,
-    stream::{How, Received, Stream, now},
+    stream::{How, NAP, Received, Stream, now},
     wait::{Kernel, Member, PollEntry, wait},
 };
 use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, c_int};
@@ -29,6 +30,33 @@ fn due(timeout_us: u64) -> Option<u64> {
     (timeout_us != 0).then(|| now().saturating_add(timeout_us.saturating_mul(1000)))
 }
 
+/// The kernel of a wait for room, in which nothing tells of a shutdown of the sending half by another thread: it looks again and again.
+struct Napping<'a> {
+    kernel: &'a mut dyn Kernel,
+    stream: &'a Stream,
+    fd: BorrowedFd<'a>,
+}
+
+impl Kernel for Napping<'_> {
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
+        if timeout.is_some_and(|timeout| timeout <= NAP) {
+            return self.kernel.poll(entries, timeout);
+        }
+        match self.kernel.poll(entries, Some(NAP)) {
+            Ok(0) if self.stream.is_shut_for_sending(self.fd) => Err(Errno::PIPE),
+            result => result,
+        }
+    }
+
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno> {
+        self.kernel.epoll(set, out, most, timeout)
+    }
+
+    fn restarts(&mut self) -> bool {
+        self.kernel.restarts()
+    }
+}
+
 /// Waits until `stream` is ready for `want`, as a blocking call on its socket would, which has moved so many bytes.
 fn block(
     stream: &Stream,
@@ -42,7 +70,12 @@ fn block(
     loop {
         let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
-        match wait(&mut members, &mut [], timeout, &mut kernel) {
+        let result = if want == PollFlags::OUT {
+            wait(&mut members, &mut [], timeout, &mut Napping { kernel: &mut kernel, stream, fd })
+        } else {
+            wait(&mut members, &mut [], timeout, &mut kernel)
+        };
+        match result {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
             // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.

@@ -1,13 +1,14 @@
 //! What is on its way when a connection is closed, shut down, or used by calls that move bytes inside the kernel.
 
-use std::{ptr, thread};
+use std::{ptr, sync::mpsc, thread};
 
-use libc::{EAGAIN, POLLIN, SHUT_WR};
+use libc::{EAGAIN, POLLIN, SHUT_RD, SHUT_WR};
 
 use crate::support::{
     Connection, Fd, Server,
     calls::{
-        call, close_all, errno, good, hold_sigpipe, outcome, pipe, poll, read_up_to, readable_bytes, set_nonblocking, write_all,
+        call, close_all, errno, good, hold_sigpipe, outcome, pipe, poll, read_up_to, readable_bytes, set_nonblocking,
+        take_sigpipe, until_asleep, write_all,
     },
     hooked, hooked_with,
     watchdog::Step,
@@ -103,25 +104,62 @@ fn what_only_the_kernel_sends_comes_after_what_is_wanted_back() {
     });
 }
 
+/// A thread sleeps in a write to a connection that is full, when a half of it is shut down. What it is told.
+fn cut_short(c: &Connection, (fd, half): (Fd, i32)) -> i32 {
+    let (client, (tell, told)) = (c.client, mpsc::channel());
+    let writing = thread::spawn(move || {
+        hold_sigpipe();
+        let _ = tell.send(call!(syscall(libc::SYS_gettid)));
+        let all = vec![0; 1 << 20];
+        // The first is cut short.
+        while outcome(call!(write(client, all.as_ptr().cast(), all.len()))).value > 0 {}
+        let error = errno();
+        assert!(take_sigpipe());
+        error
+    });
+    let thread = told.recv().expect("its number");
+    while readable_bytes(c.server) < 4096 {
+        thread::yield_now();
+    }
+    until_asleep(thread);
+    good(call!(shutdown(fd, half)));
+    writing.join().expect("a writer")
+}
+
+fn writers_learn_that_nobody_reads(halves: [i32; 2]) {
+    let _step = Step::begin("shutdown beside a writer");
+    let server = Server::listen();
+    for half in halves {
+        let c = server.fresh_connection();
+        c.exchange();
+        assert_eq!(cut_short(&c, (if half == SHUT_RD { c.server } else { c.client }, half)), libc::EPIPE);
+    }
+}
+
 #[test]
 fn a_writer_at_a_full_ring_learns_that_nobody_reads_any_more() {
-    hooked(|| {
-        let _step = Step::begin("shutdown of the receiving half");
+    hooked(|| writers_learn_that_nobody_reads([SHUT_RD, SHUT_WR]));
+}
+
+#[test]
+fn so_does_one_at_a_full_socket() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "1000000")], || writers_learn_that_nobody_reads([SHUT_RD, SHUT_WR]));
+}
+
+#[test]
+fn a_close_does_not_wait_for_a_reader_that_has_ended() {
+    hooked_with(&LARGE, || {
+        let _step = Step::begin("close behind the end");
         let server = Server::listen();
-        let c = server.connection();
-        let client = c.client;
-        let writing = thread::spawn(move || {
-            hold_sigpipe();
-            let all = vec![0; 1 << 20];
-            // The first is cut short, if it has begun to wait.
-            while outcome(call!(write(client, all.as_ptr().cast(), all.len()))).value > 0 {}
-            errno()
+        let (c, _) = wanted_back(&server);
+        let (client, (tell, told)) = (c.client, mpsc::channel());
+        let closing = thread::spawn(move || {
+            let _ = tell.send(call!(syscall(libc::SYS_gettid)));
+            good(call!(close(client)))
         });
-        while readable_bytes(c.server) < 4096 {
-            thread::yield_now();
-        }
-        good(call!(shutdown(c.server, libc::SHUT_RD)));
-        assert_eq!(writing.join().expect("a writer"), libc::EPIPE);
+        until_asleep(told.recv().expect("its number"));
+        good(call!(shutdown(c.server, SHUT_RD)));
+        closing.join().expect("the end");
     });
 }
 

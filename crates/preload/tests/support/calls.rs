@@ -160,6 +160,15 @@ pub fn identity(fd: Fd) -> (u64, u64) {
     (status.st_dev, status.st_ino)
 }
 
+/// Waits until a thread of this process sleeps.
+pub fn until_asleep(thread: i64) {
+    let path = format!("/proc/self/task/{thread}/stat");
+    // The state is behind the name, which is in brackets.
+    while !std::fs::read_to_string(&path).is_ok_and(|stat| stat.contains(") S ")) {
+        std::thread::yield_now();
+    }
+}
+
 /// Closes what a test made, without a hook's help.
 pub fn close_all(fds: impl IntoIterator<Item = Fd>) {
     for fd in fds {

@@ -18,6 +18,10 @@ use std::{
 /// How soon it is looked again whether descriptors have come back: another thread may take them off the line.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// How long a thread sleeps at most until there is room, before it looks whether anybody will read: poll(2) tells nothing of a shutdown(2) of this half,
+/// by another thread or by the peer.
+pub const NAP: Duration = Duration::from_millis(100);
+
 impl Stream {
     /// Puts the connection on its socket, for a program that has no hooks: what we sent stays
     /// readable in the ring and the rest goes over the socket; what the peer sent and we have not
@@ -122,16 +126,15 @@ impl Stream {
             if !self.is_returning() {
                 return true;
             }
-            let mut left = patience.map(|patience| patience.saturating_sub(Duration::from_nanos(now().saturating_sub(start))));
+            let left = patience.map(|patience| patience.saturating_sub(Duration::from_nanos(now().saturating_sub(start))));
             if left == Some(Duration::ZERO) {
                 return false;
             }
-            let (line, mut ask) = (self.line_socket(), PollFd::from_borrowed_fd(fd, PollFlags::OUT));
+            let (line, mut ask, mut most) = (self.line_socket(), PollFd::from_borrowed_fd(fd, PollFlags::OUT), NAP);
             if ask_kernel(fd, PollFlags::OUT).contains(PollFlags::OUT) {
-                ask = PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN);
-                left = Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)));
+                (ask, most) = (PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN), LOOK_AGAIN);
             }
-            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let timeout = Timespec::try_from(left.map_or(most, |left| left.min(most))).ok();
             let _ = poll(&mut [ask], timeout.as_ref());
         }
     }

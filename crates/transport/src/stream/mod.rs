@@ -21,6 +21,7 @@ mod sets;
 mod signals;
 mod state;
 
+pub use give_back::NAP;
 pub use grant::{refusal, refused};
 pub use late::Prospect;
 pub use lying::{Lying, get_up_at_last};

@@ -207,6 +207,11 @@ impl Stream {
         ended
     }
 
+    /// Whether a send would fail, as either end has shut this half of the connection down.
+    pub fn is_shut_for_sending(&self, fd: BorrowedFd<'_>) -> bool {
+        self.port().is_none() && self.probe(fd).is_err()
+    }
+
     /// Fails if nobody could read what is sent: an empty send has no effect but to say so.
     fn probe(&self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
         if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
