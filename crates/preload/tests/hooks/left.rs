@@ -7,7 +7,7 @@ use libc::{EAGAIN, POLLIN, SHUT_RD, SHUT_WR};
 use crate::support::{
     Connection, Fd, Server,
     calls::{
-        call, close_all, errno, good, hold_sigpipe, outcome, pipe, poll, read_up_to, readable_bytes, set_nonblocking,
+        call, close_all, errno, good, hold_sigpipe, outcome, pipe, poll, read_up_to, readable_bytes, ready, set_nonblocking,
         take_sigpipe, until_asleep, write_all,
     },
     hooked, hooked_with,
@@ -160,6 +160,34 @@ fn a_close_does_not_wait_for_a_reader_that_has_ended() {
         until_asleep(told.recv().expect("its number"));
         good(call!(shutdown(c.server, SHUT_RD)));
         closing.join().expect("the end");
+    });
+}
+
+#[test]
+fn what_lies_in_the_ring_is_counted_after_a_shutdown() {
+    hooked_with(&LARGE, || {
+        let _step = Step::begin("SIOCOUTQ");
+        let unread = |fd: Fd| {
+            let mut n: i32 = -1;
+            good(call!(ioctl(fd, libc::TIOCOUTQ, &raw mut n)));
+            n
+        };
+        let server = Server::listen();
+        let c = server.connection();
+        write_all(c.client, &[1; 700]);
+        assert_eq!(unread(c.client), 700);
+        good(call!(shutdown(c.client, SHUT_WR)));
+        assert_eq!(unread(c.client), 700);
+        read_up_to(c.server, 300);
+        assert_eq!(unread(c.client), 400);
+        read_up_to(c.server, 400);
+        assert_eq!(unread(c.client), 0);
+        // More than has room on the socket is on its way there.
+        let (c, sent) = wanted_back(&server);
+        assert_eq!(ready(c.client, 0), 0);
+        assert!(unread(c.client) as usize >= sent.len());
+        // The close does not wait for a reader that this thread is.
+        set_nonblocking(c.client, true);
     });
 }
 

@@ -225,10 +225,15 @@ impl Stream {
     /// Bytes sent that the peer has not read (SIOCOUTQ), beside what the kernel says of the socket.
     pub fn unread_bytes(&self) -> usize {
         let tx = &self.state.tx;
-        match self.line() {
-            Some(segment) if tx.mode.load(Relaxed) == mode::RING => segment.tx.unread(&mut tx.cursor()).map_or(0, |n| n as usize),
+        let Some(segment) = self.line() else { return 0 };
+        let mut cursor = tx.cursor();
+        let bytes = match tx.mode.load(Relaxed) {
+            mode::RETURNING => cursor.tail.wrapping_sub(tx.returning_from.load(Relaxed)),
+            // What lay there when the half was shut down stays there.
+            now if now == mode::RING || self.left_unread() => segment.tx.unread(&mut cursor).unwrap_or(0),
             _ => 0,
-        }
+        };
+        usize::try_from(bytes).unwrap_or(usize::MAX).min(segment.tx.size())
     }
 }
 
