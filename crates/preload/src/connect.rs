@@ -32,6 +32,7 @@ use std::{
 real! {
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int;
+    fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int;
     fn listen(fd: c_int, backlog: c_int) -> c_int;
     fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int;
@@ -219,13 +220,28 @@ fn restored(fd: c_int, result: c_int) -> c_int {
         return result;
     }
     let error = last_error();
-    // Who is told to try once more does so with the same name.
-    let again = matches!(error, Errno::AGAIN | Errno::INTR);
-    // SAFETY: no pointers.
-    if !again && table::is_own_socket(fd) && unsafe { libc::fcntl(fd, libc::F_GETOWN) } == 0 {
-        table::borrowed(fd, unname);
+    // Who is told to try once more mostly does so with the same name, or binds.
+    if !matches!(error, Errno::AGAIN | Errno::INTR) {
+        unnamed(fd);
     }
     fail(error)
+}
+
+/// Takes the name off a socket without a connection that an offer gave it; false if it has none, or keeps it.
+fn unnamed(fd: c_int) -> bool {
+    // SAFETY: no pointers.
+    table::is_own_socket(fd) && unsafe { libc::fcntl(fd, libc::F_GETOWN) } == 0 && table::borrowed(fd, unname).is_some()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    // SAFETY: the caller's contract is bind(2)'s.
+    let real = || unsafe { next::bind(fd, address, length) };
+    let result = real();
+    if result == 0 || last_error() != Errno::INVAL {
+        return result;
+    }
+    if shield(|| unnamed(fd), || false) { real() } else { fail(Errno::INVAL) }
 }
 
 /// This process may come to have a connection over shared memory.

@@ -6,9 +6,11 @@ use libc::{F_GETFD, F_GETFL, SOL_SOCKET, sockaddr_un, socklen_t};
 
 use slipway_transport::status::Transport;
 
+use crate::waiting::{disturbed, handle};
+
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, child, errno, good, pipe, read_up_to, set_nonblocking, write_all},
+    calls::{call, child, errno, good, outcome, pipe, read_up_to, set_nonblocking, write_all},
     connection::{address, connect, socket},
     hooked, hooked_with,
     watchdog::Step,
@@ -201,5 +203,40 @@ fn a_client_that_found_the_queue_full() {
         connection.exchange();
         assert_eq!(server.transports().last(), Some(&Transport::Ring));
         crate::support::calls::close_all(waiting.into_iter().chain(accepted));
+    });
+}
+
+/// A program that finds a server busy serves in its place, once it has given up: after EAGAIN, and after a signal in a connect(2) that waits.
+#[test]
+fn a_socket_that_was_told_to_try_again_can_be_bound() {
+    hooked(|| {
+        let _step = Step::begin("connect, then bind");
+        let server = Server::listen();
+        let full = |fd: Fd| (connect(fd, &server.name) != 0).then(errno);
+        let mut waiting = Vec::new();
+        let told = loop {
+            let client = socket();
+            set_nonblocking(client, true);
+            if let Some(error) = full(client) {
+                assert_eq!(error, libc::EAGAIN);
+                break client;
+            }
+            waiting.push(client);
+        };
+        let interrupted = socket();
+        handle(libc::SIGUSR1, 0);
+        let name = server.name.clone();
+        let call = disturbed(libc::SIGUSR1, move || outcome(connect(interrupted, &name)), |_| {});
+        assert_eq!((call.value, call.errno), (-1, libc::EINTR));
+        for (i, fd) in [told, interrupted].into_iter().enumerate() {
+            let name = format!("\0slipway-instead-{}-{i}", std::process::id()).into_bytes();
+            let (own, length) = address(&name);
+            good(call!(bind(fd, (&raw const own).cast(), length)));
+            assert_eq!((call!(bind(fd, (&raw const own).cast(), length)), errno()), (-1, libc::EINVAL));
+            good(call!(listen(fd, 4)));
+            set_nonblocking(fd, false);
+            Server { display: 0, listener: fd, name }.fresh_connection().exchange();
+        }
+        crate::support::calls::close_all(waiting);
     });
 }

@@ -228,7 +228,7 @@ fn a_blocking_read_times_out() {
 
 extern "C" fn nothing(_: i32) {}
 
-fn handle(signal: i32, flags: i32) {
+pub fn handle(signal: i32, flags: i32) {
     // SAFETY: an action of zeros is valid, and gets a handler.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = nothing as *const () as usize;
@@ -237,7 +237,7 @@ fn handle(signal: i32, flags: i32) {
 }
 
 /// Runs `work` in a thread that gets `signal` again and again until `enough` says so or it ends.
-fn disturbed(signal: i32, work: impl FnOnce() -> Answer + Send + 'static, mut meanwhile: impl FnMut(u32)) -> Answer {
+pub fn disturbed(signal: i32, work: impl FnOnce() -> Answer + Send + 'static, mut meanwhile: impl FnMut(u32)) -> Answer {
     let (sender, thread_id) = mpsc::channel();
     let worker = thread::spawn(move || {
         sender.send(call!(pthread_self())).expect("the test waits");
