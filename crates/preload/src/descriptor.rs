@@ -296,8 +296,13 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let stream = table::stream(fd);
     if how != libc::SHUT_RD {
         // What the peer wants back on the socket must be there before.
-        let send = |stream: &Arc<Stream>| table::borrowed(fd, |fd| stream.return_patiently(fd, linger::GRACE));
-        shield(|| stream.iter().for_each(|stream| _ = send(stream)), || {});
+        let send = |stream: &Arc<Stream>| {
+            table::borrowed(fd, |fd| {
+                stream.make_room(fd);
+                stream.return_patiently(fd, linger::GRACE);
+            });
+        };
+        shield(|| stream.iter().for_each(send), || {});
     }
     // SAFETY: no pointers.
     let result = unsafe { next::shutdown(fd, how) };

@@ -13,6 +13,7 @@ use std::{
     ffi::{c_char, c_int},
     os::fd::RawFd,
     sync::{Arc, Once},
+    time::Instant,
 };
 
 type Strings = *const *const c_char;
@@ -111,11 +112,13 @@ pub fn watch_exit() {
 extern "C" fn settle() {
     shield(
         || {
+            let start = Instant::now();
             for fd in table::used() {
                 let owes = |stream: &Arc<Stream>| stream.is_wanted_back() || stream.is_returning();
                 if let Some(stream) = table::stream(fd).filter(|stream| owes(stream) && !stream.is_in_use()) {
                     table::borrowed(fd, |fd| {
-                        stream.return_patiently(fd, linger::GRACE);
+                        stream.make_room(fd);
+                        stream.return_patiently(fd, linger::GRACE.saturating_sub(start.elapsed()));
                         stream.part(fd);
                     });
                 }

@@ -5,6 +5,7 @@ use crate::{descriptor::Reserved, line, report};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
+    net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size},
     time::Timespec,
 };
 use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
@@ -147,6 +148,16 @@ impl Stream {
             micros => Some(Duration::from_micros(micros)),
         };
         self.return_all(fd, patience)
+    }
+
+    /// The program leaves the connection, or this half of it. What it owes and does not wait for, the kernel is to keep, as much of it as it will: it
+    /// does so for as long as it takes the peer to read it.
+    pub fn make_room(&self, fd: BorrowedFd<'_>) {
+        self.keep_house(fd);
+        let size = self.ring_size();
+        if self.is_returning() && self.nonblocking() && socket_send_buffer_size(fd).is_ok_and(|room| room < size) {
+            let _ = set_socket_send_buffer_size(fd, size);
+        }
     }
 
     fn give_back_halves(&self, receiving: bool) {

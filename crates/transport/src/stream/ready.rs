@@ -230,6 +230,7 @@ impl Stream {
         if let Some(end) = self.port() {
             return end.close();
         }
+        self.make_room(fd);
         self.return_patiently(fd, Duration::ZERO);
         self.hint_peer();
     }
