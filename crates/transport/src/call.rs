@@ -182,21 +182,30 @@ pub fn send(
     }
     let want: usize = from.iter().map(|slice| slice.len()).sum();
     let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
-    let mut sent = 0;
+    let (mut sent, mut waited) = (0, false);
     loop {
         // Descriptors go with the first byte.
         let with: &[BorrowedFd<'_>] = if sent == 0 { descriptors } else { &[] };
         let result = match stream.send(fd, from, with) {
             Ok(n) => {
                 sent += n;
+                waited = false;
                 if sent >= want || !waits {
                     return Ok(Some(sent));
                 }
                 IoSlice::advance_slices(&mut from, n);
                 continue;
             }
-            Err(Errno::AGAIN) if waits => block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program),
+            Err(Errno::AGAIN) if waits => {
+                waited = true;
+                block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program)
+            }
             Err(error) => Err(error),
+        };
+        let result = match result {
+            // The kernel's wait looks at the socket's error first.
+            Err(Errno::PIPE) if waited => Err(stream.take_error(fd).unwrap_or(Errno::PIPE)),
+            result => result,
         };
         match result {
             Ok(()) => {}

@@ -193,6 +193,20 @@ fn a_sender_that_nobody_reads_gets_its_signal_once() {
 }
 
 #[test]
+fn a_send_that_waits_is_told_of_a_reset() {
+    let Ends { client: (client, fd), server } = blocking();
+    let put = |bytes: &[u8], fake: &Fake<'_>| send(&client, fd.as_fd(), &mut [IoSlice::new(bytes)], &[], 0, fake);
+    assert_eq!(put(&[1; 4096], &Fake::default()), Ok(Some(4096)));
+    let gone: Sleeps<'_> = vec![Box::new(|| {
+        drop(server);
+        Ok(0)
+    })];
+    let fake = Fake { sleeps: gone.into(), ..Fake::default() };
+    assert_eq!((put(b"x", &fake), fake.sigpipes.get()), (Err(Errno::CONNRESET), 0));
+    assert_eq!((put(b"x", &fake), fake.sigpipes.get()), (Err(Errno::PIPE), 1));
+}
+
+#[test]
 fn what_only_the_kernel_does_is_done_on_the_socket() {
     let ends = blocking();
     assert_eq!(ends.take(MSG_ERRQUEUE, 1, &Fake::default()), Ok(None));

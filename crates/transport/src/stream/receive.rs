@@ -8,7 +8,7 @@ use super::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, recvmsg},
+    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, recvmsg, sockopt::socket_error},
 };
 use slipway_fabric::{
     ring::{CLOSED, RxCursor, UNOPENED},
@@ -378,6 +378,13 @@ impl Stream {
             self.state.rx.reset_told.store(1, Relaxed);
         }
         reports
+    }
+
+    /// The error that the kernel, or the line, has for the program, which is told of it once (SO_ERROR).
+    pub fn take_error(&self, fd: BorrowedFd<'_>) -> Option<Errno> {
+        // Both are asked: what one tells of a reset, the other doesn't tell again.
+        let (told, reset) = (socket_error(fd), self.reports_reset(fd));
+        told.ok().and_then(Result::err).or(reset.then_some(Errno::CONNRESET))
     }
 
     /// Whether all that came has been received: then a reader learns of errors.
