@@ -113,7 +113,8 @@ fn timeout(fd: c_int, name: c_int) -> u64 {
 }
 
 fn micros(time: timeval) -> u64 {
-    (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64)
+    // The kernel takes a negative time for one that is over.
+    if time.tv_sec < 0 { 1 } else { (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64) }
 }
 
 fn is_stream_socket(fd: c_int) -> bool {
@@ -525,11 +526,12 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
         && level == SOL_SOCKET
         && let Some(stream) = table::stream(fd)
     {
-        if name == libc::SO_RCVTIMEO || name == libc::SO_SNDTIMEO {
+        let receive = matches!(name, libc::SO_RCVTIMEO | libc::SO_RCVTIMEO_NEW);
+        if receive || matches!(name, libc::SO_SNDTIMEO | libc::SO_SNDTIMEO_NEW) {
             if length as usize >= size_of::<libc::timeval>() {
                 // SAFETY: the kernel has just read as much.
                 let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
-                stream.set_timeout(name == libc::SO_RCVTIMEO, micros(time));
+                stream.set_timeout(receive, micros(time));
             }
         } else if KERNEL_ONLY.iter().any(|(only, _)| *only == name) {
             table::give_back(fd, &stream);

@@ -191,8 +191,29 @@ fn requests_and_replies_by_every_way_of_waiting() {
 }
 
 fn set_receive_timeout(fd: Fd, micros: i64) {
-    let time = libc::timeval { tv_sec: 0, tv_usec: micros };
-    good(call!(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, (&raw const time).cast(), size_of_val(&time) as u32)));
+    set_timeout(fd, SO_RCVTIMEO, libc::timeval { tv_sec: 0, tv_usec: micros });
+}
+
+fn set_timeout(fd: Fd, name: i32, time: libc::timeval) {
+    good(call!(setsockopt(fd, SOL_SOCKET, name, (&raw const time).cast(), size_of_val(&time) as u32)));
+}
+
+#[test]
+fn a_time_that_is_over_and_the_options_newer_number() {
+    hooked(|| {
+        let _step = Step::begin("other time-outs");
+        let server = Server::listen();
+        let c = server.connection();
+        for (name, time) in [
+            (SO_RCVTIMEO, libc::timeval { tv_sec: -1, tv_usec: 0 }),
+            (libc::SO_RCVTIMEO_NEW, libc::timeval { tv_sec: 0, tv_usec: 1000 }),
+        ] {
+            set_receive_timeout(c.client, 0);
+            set_timeout(c.client, name, time);
+            let nothing = read_once(c.client, 10);
+            assert_eq!((nothing.value, nothing.errno), (-1, EAGAIN));
+        }
+    });
 }
 
 #[test]
