@@ -110,11 +110,17 @@ pub fn watch_exit() {
 }
 
 extern "C" fn settle() {
+    send_owed(|_| true);
+    shield(linger::finish, || {});
+}
+
+/// Puts on its socket what the other end wants back there, of each connection that the process leaves.
+fn send_owed(leaves: impl Fn(&Stream) -> bool) {
     shield(
         || {
             let start = Instant::now();
             for fd in table::used() {
-                let owes = |stream: &Arc<Stream>| stream.is_wanted_back() || stream.is_returning();
+                let owes = |stream: &Arc<Stream>| (stream.is_wanted_back() || stream.is_returning()) && leaves(stream);
                 if let Some(stream) = table::stream(fd).filter(|stream| owes(stream) && !stream.is_in_use()) {
                     table::borrowed(fd, |fd| {
                         stream.make_room(fd);
@@ -123,7 +129,6 @@ extern "C" fn settle() {
                     });
                 }
             }
-            linger::finish();
         },
         || {},
     );
@@ -163,6 +168,8 @@ fn release_inherited() {
 
 fn before_exec() {
     release_inherited();
+    // The kernel closes the rest. The child of a fork leaves them to its parent.
+    send_owed(|stream| !stream.has_heirs());
     shield(
         || {
             table::each(|slot| match slot {

@@ -62,35 +62,48 @@ fn a_program_that_does_not_wait_is_not_kept_by_a_close() {
 }
 
 /// What a program that does not wait has written is more than its socket's buffer takes, and less than the system gives it at most.
+fn is_there_after(leave: fn()) {
+    let _step = Step::begin("a program that leaves");
+    let server = Server::listen();
+    let (sent, [written, wanted]) = (pattern(150_000), [pipe(), pipe()]);
+    let pid = child(|| {
+        let client = socket();
+        let least = 1_i32;
+        good(call!(setsockopt(client, libc::SOL_SOCKET, libc::SO_SNDBUF, (&raw const least).cast(), 4)));
+        good(connect(client, &server.name));
+        write_all(client, b"!");
+        read_up_to(client, 1);
+        set_nonblocking(client, true);
+        write_all(client, &sent);
+        write_all(written.1, b"!");
+        read_up_to(wanted.0, 1);
+        leave();
+        false
+    });
+    let accepted = server.accept();
+    read_up_to(accepted, 1);
+    write_all(accepted, b"!");
+    read_up_to(written.0, 1);
+    let off = 0_i32;
+    good(call!(setsockopt(accepted, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+    write_all(wanted.1, b"!");
+    join(pid);
+    assert!(read_up_to(accepted, sent.len() + 1) == sent);
+    close_all([accepted, written.0, written.1, wanted.0, wanted.1]);
+}
+
 #[test]
 fn what_a_program_owes_that_does_not_wait_is_there_after_its_exit() {
+    hooked_with(&LARGE, || is_there_after(|| call!(exit(0))));
+}
+
+#[test]
+fn what_it_owes_is_there_after_it_has_become_another() {
     hooked_with(&LARGE, || {
-        let _step = Step::begin("an exit");
-        let server = Server::listen();
-        let (sent, [written, wanted]) = (pattern(150_000), [pipe(), pipe()]);
-        let pid = child(|| {
-            let client = socket();
-            let least = 1_i32;
-            good(call!(setsockopt(client, libc::SOL_SOCKET, libc::SO_SNDBUF, (&raw const least).cast(), 4)));
-            good(connect(client, &server.name));
-            write_all(client, b"!");
-            read_up_to(client, 1);
-            set_nonblocking(client, true);
-            write_all(client, &sent);
-            write_all(written.1, b"!");
-            read_up_to(wanted.0, 1);
-            call!(exit(0))
+        is_there_after(|| {
+            let arguments = [c"true".as_ptr(), ptr::null()];
+            call!(execv(c"/bin/true".as_ptr(), arguments.as_ptr()));
         });
-        let accepted = server.accept();
-        read_up_to(accepted, 1);
-        write_all(accepted, b"!");
-        read_up_to(written.0, 1);
-        let off = 0_i32;
-        good(call!(setsockopt(accepted, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
-        write_all(wanted.1, b"!");
-        join(pid);
-        assert!(read_up_to(accepted, sent.len() + 1) == sent);
-        close_all([accepted, written.0, written.1, wanted.0, wanted.1]);
     });
 }
 

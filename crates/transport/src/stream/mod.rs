@@ -302,6 +302,11 @@ impl Stream {
         self.segment.get().map(|segment| segment.peer.heir.load(Relaxed)).filter(|pid| *pid != 0)
     }
 
+    /// Whether other processes may have the connection, too.
+    pub fn has_heirs(&self) -> bool {
+        self.state.common.heirs.load(Relaxed) != 0
+    }
+
     /// This process is about to become another program, which won't have the connection.
     pub fn before_exec(&self) {
         self.record.iter().for_each(LedgerEntry::renounce);
