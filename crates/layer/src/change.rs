@@ -187,7 +187,7 @@ impl View {
     /// `is_empty` leaves the contents out.
     ///
     /// # Errors
-    /// EROFS, and those of reading and writing files.
+    /// EROFS; those of reading and writing files; EAGAIN as in [`Self::open_to_read`].
     pub fn copy_up(&mut self, found: &Found, is_empty: bool) -> Result<(), Errno> {
         let top = self.top_index()?;
         let _up = self.elevate();
@@ -203,7 +203,8 @@ impl View {
         self.note_base(path)?;
         let temporary = self.layers[top].temporary();
         let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
-        if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, is_empty) {
+        let source = || (!is_empty).then(|| self.open_to_read(found)).transpose();
+        if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, source) {
             let _ = remove_tree(to);
             return Err(error);
         }

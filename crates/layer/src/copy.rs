@@ -48,11 +48,21 @@ pub(crate) fn times(stat: &Stat) -> Timestamps {
     Timestamps { last_access: at(stat.st_atime, stat.st_atime_nsec), last_modification: at(stat.st_mtime, stat.st_mtime_nsec) }
 }
 
-/// Makes `to` the same as `from`: not what is in a directory, and no contents if `is_empty`.
+/// Opens what a copy is made of.
+pub(crate) fn source(at: At<'_>) -> Result<OwnedFd, Errno> {
+    openat(at.dir, at.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Makes `to` the same as `from`: not what is in a directory, and the contents of a regular file that `source` opens.
 ///
 /// # Errors
 /// Of the calls; what was begun is left.
-pub(crate) fn copy_one(from: At<'_>, to: At<'_>, stat: &Stat, is_empty: bool) -> Result<(), Errno> {
+pub(crate) fn copy_one(
+    from: At<'_>,
+    to: At<'_>,
+    stat: &Stat,
+    source: impl FnOnce() -> Result<Option<OwnedFd>, Errno>,
+) -> Result<(), Errno> {
     let kind = file_type(stat);
     match kind {
         FileType::Directory => mkdirat(to.dir, to.name, Mode::RWXU)?,
@@ -60,9 +70,7 @@ pub(crate) fn copy_one(from: At<'_>, to: At<'_>, stat: &Stat, is_empty: bool) ->
         FileType::RegularFile => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             // Before the new one is made: it may not be readable.
-            let source = (!is_empty)
-                .then(|| openat(from.dir, from.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
-                .transpose()?;
+            let source = source()?;
             let copy = openat(to.dir, to.name, flags, Mode::RUSR | Mode::WUSR)?;
             if let Some(source) = source {
                 copy_contents(&source, &copy, stat.st_size.cast_unsigned())?;
@@ -199,7 +207,13 @@ fn copy_range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64) -> Result<(), 
 
 /// Copies a file, or links it to the copy of one of its other names.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-pub(crate) fn copy_linked(from: At<'_>, to: At<'_>, stat: &Stat, links: &mut HashMap<(u64, u64), Vec<u8>>) -> Result<(), Errno> {
+pub(crate) fn copy_linked(
+    from: At<'_>,
+    to: At<'_>,
+    stat: &Stat,
+    source: impl FnOnce() -> Result<OwnedFd, Errno>,
+    links: &mut HashMap<(u64, u64), Vec<u8>>,
+) -> Result<(), Errno> {
     let identity = (u64::from(stat.st_dev), stat.st_ino);
     if stat.st_nlink > 1
         && let Some(first) = links.get(&identity)
@@ -207,7 +221,7 @@ pub(crate) fn copy_linked(from: At<'_>, to: At<'_>, stat: &Stat, links: &mut Has
     {
         return Ok(());
     }
-    copy_one(from, to, stat, false)?;
+    copy_one(from, to, stat, || source().map(Some))?;
     if stat.st_nlink > 1 {
         let real = readlinkat(fs::CWD, format!("/proc/self/fd/{}", to.dir.as_raw_fd()), Vec::new())?.into_bytes();
         links.insert(identity, [real.as_slice(), b"/", to.name].concat());

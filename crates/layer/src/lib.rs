@@ -14,6 +14,7 @@ mod checks;
 mod copy;
 mod diff;
 mod keep;
+mod leases;
 mod list;
 mod log;
 mod looks;

@@ -207,7 +207,7 @@ impl View {
             if found.place == Place::Layer(top) {
                 linkat(from.dir, from.name, at.dir, at.name, AtFlags::empty())?;
             } else {
-                copy::copy_linked(from, at, &found.stat, links)?;
+                copy::copy_linked(from, at, &found.stat, || self.open_to_read(found), links)?;
                 self.enter_copy(to.relative(), found)?;
             }
             return Ok(Node::Leaf);

@@ -132,6 +132,9 @@ pub struct View {
     /// This process's user.
     pub(crate) user: u32,
     pub(crate) looks: RefCell<Looks>,
+    /// See [`Self::wait_elsewhere`], and what was to be waited for.
+    pub(crate) waits_elsewhere: bool,
+    pub(crate) awaited: RefCell<Option<OwnedFd>>,
 }
 
 impl View {
@@ -141,7 +144,16 @@ impl View {
     /// The directory can't be opened.
     pub fn new(host: &std::path::Path, layers: Vec<Layer>, rules: Rules) -> Result<Self, Errno> {
         let host = open_dir(rustix::fs::CWD, host.as_os_str().as_encoded_bytes())?;
-        let mut view = Self { host, layers, rules, caller: None, user: geteuid().as_raw(), looks: RefCell::default() };
+        let mut view = Self {
+            host,
+            layers,
+            rules,
+            caller: None,
+            user: geteuid().as_raw(),
+            looks: RefCell::default(),
+            waits_elsewhere: false,
+            awaited: RefCell::default(),
+        };
         view.forget_lost_originals();
         Ok(view)
     }

@@ -457,6 +457,59 @@ fn a_lease_is_given_up_by_calls() {
     assert_eq!(same(|_| (), &["/usr/bin/python3", "-c", LEASES]), "0\n0\n0\n3 3\n");
 }
 
+/// Takes leases on files of the host's, runs a command that comes to them, and gives each up when that says that it does something else meanwhile.
+const HOLDER: &str = r#"
+import fcntl, os, signal, subprocess, sys, time
+os.mkdir("dir")
+names, fds = ["appended", "changed", "cut", "dir/renamed", "linked", "run"], []
+for name in names:
+    with open(name, "w") as file: file.write('#!/bin/true\n')
+    os.chmod(name, 0o755)
+    fds.append(os.open(name, os.O_RDONLY))
+    fcntl.fcntl(fds[-1], fcntl.F_SETLEASE, fcntl.F_WRLCK)
+start = time.monotonic()
+net = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+signal.signal(signal.SIGIO, lambda *_: os.write(net.stdin.fileno(), b"x"))
+for name, fd in zip(names, fds):
+    made = net.stdout.readline().decode().strip()
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    print(name, made, net.stdout.readline().decode().strip())
+print(net.wait(), time.monotonic() - start < 20)
+"#;
+
+const COMES_TO_LEASES: &str = r#"
+import os
+calls = [lambda: os.close(os.open("appended", os.O_WRONLY | os.O_APPEND)), lambda: os.chmod("changed", 0o700), lambda: os.truncate("cut", 3),
+    lambda: os.rename("dir", "moved"), lambda: os.link("linked", "link"), lambda: os.execv("run", ["run"])]
+for call in calls:
+    pid = os.fork()
+    if pid == 0:
+        call()
+        os._exit(0)
+    os.read(0, 1)
+    os.mkdir("made%d" % pid)
+    print("made", flush=True)
+    print(os.waitpid(pid, 0)[1], flush=True)
+print([os.stat(name).st_size for name in ("appended", "cut", "moved/renamed", "link")], flush=True)
+"#;
+
+#[test]
+fn who_waits_for_a_lease_waits_alone() {
+    // Natively a copy waits for none.
+    for way in [WAYS[1], WAYS[2]] {
+        let dir = scratch_in_target();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        let inner = command(&work, way, &["/usr/bin/python3", "-c", COMES_TO_LEASES]);
+        let words = std::iter::once(inner.get_program()).chain(inner.get_args()).map(|word| word.to_str().expect("a word"));
+        let words: Vec<&str> = ["/usr/bin/python3", "-c", HOLDER].into_iter().chain(words).collect();
+        let ran = Running::start(command(&work, None, &words)).finish();
+        let names = ["appended", "changed", "cut", "dir/renamed", "linked", "run"];
+        let said: String = names.iter().map(|name| format!("{name} made 0\n")).collect();
+        assert_eq!((ran.code(), ran.stderr.as_str(), ran.stdout), (0, "", said + "0 True\n"), "{way:?}");
+    }
+}
+
 const RULES: &str = r#"
 import errno, os, struct
 entry = lambda tag, rights: struct.pack("<HHI", tag, rights, 0xffffffff)

@@ -15,7 +15,7 @@ use crate::{
 };
 use rustix::{
     fd::AsFd,
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, accessat, openat, statat, utimensat},
+    fs::{Access, AtFlags, CWD, FileType, Timespec, Timestamps, accessat, statat, utimensat},
     io::Errno,
 };
 use slipway_emulator::layout as at;
@@ -268,7 +268,7 @@ impl Server {
         let root = self.view.root(found.place);
         accessat(root, found.path.relative(), Access::EXEC_OK, AtFlags::EACCESS)?;
         let mut head = [0; HEAD];
-        match openat(root, found.path.relative(), OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        match self.view.open_to_read(found) {
             Ok(fd) => {
                 let count = rustix::io::pread(fd, &mut head, 0)?;
                 Ok(head[..count].to_vec())

@@ -9,7 +9,7 @@ use crate::{
     tasks::open_thread,
 };
 use rustix::{
-    event::epoll,
+    event::{EventfdFlags, epoll, eventfd},
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::Mode,
     io::Errno,
@@ -35,6 +35,7 @@ use std::{
 const LISTENER: u64 = 0;
 const SIGNALS: u64 = 1;
 const FRONT: u64 = 2;
+const AGAIN: u64 = 3;
 /// The end of a thread that a thread of the server's waits for, and that one's number.
 const CALLER: u64 = 1 << 32;
 
@@ -46,6 +47,10 @@ struct Supervisor {
     events: Arc<OwnedFd>,
     /// Processes that ended, by number. Nothing waits for these: they are looked at before a call is answered.
     ends: OwnedFd,
+    /// Calls that a thread has waited for, to be looked at again; and what tells that there are some.
+    again: Receiver<(Notification, OwnedFd)>,
+    to_again: Sender<(Notification, OwnedFd)>,
+    has_again: Arc<OwnedFd>,
     signals: OwnedFd,
     /// The process that the user started, which waits for reports.
     front: File,
@@ -94,6 +99,9 @@ pub(crate) fn supervise(
     let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let signals = sys::signals()?;
     epoll::add(&events, &signals, epoll::EventData::new_u64(SIGNALS), epoll::EventFlags::IN)?;
+    let has_again = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    epoll::add(&events, &has_again, epoll::EventData::new_u64(AGAIN), epoll::EventFlags::IN)?;
+    let (to_again, again) = channel();
     // Of these only the end is an event.
     for (fd, who) in [(listener.as_fd(), LISTENER), (front.as_fd(), FRONT)] {
         epoll::add(&events, fd, epoll::EventData::new_u64(who), epoll::EventFlags::empty())?;
@@ -104,6 +112,9 @@ pub(crate) fn supervise(
         listener: Arc::new(listener),
         events: Arc::new(events),
         ends: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        again,
+        to_again,
+        has_again: Arc::new(has_again),
         signals,
         front,
         command: Some(command),
@@ -212,6 +223,7 @@ impl Supervisor {
                 self.reap();
             }
             FRONT => self.end_command(),
+            AGAIN => self.answer_again(),
             // Again and again, until it is out of the call: it may have been just about to make it.
             waiter => Pid::from_raw(waiter as i32).into_iter().for_each(sys::interrupt),
         }
@@ -316,15 +328,29 @@ impl Supervisor {
         let call = sys::receive(self.listener.as_fd());
         self.set_waiting(false);
         let Ok(call) = call else { return };
+        self.answer(&call);
+    }
+
+    /// Answers those that have waited and are there still.
+    fn answer_again(&mut self) {
+        let _ = rustix::io::read(&self.has_again, &mut [0; 8]);
+        while let Ok((call, _held)) = self.again.try_recv() {
+            if sys::is_waiting(self.listener.as_fd(), call.id) {
+                self.answer(&call);
+            }
+        }
+    }
+
+    fn answer(&mut self, call: &Notification) {
         self.forget_ended();
-        let reply = self.server.answer(&call);
+        let reply = self.server.answer(call);
         for pid in std::mem::take(&mut self.server.tasks.entered) {
             if let Some(process) = self.server.tasks.get(pid) {
                 let _ = epoll::add(&self.ends, &process.pidfd, epoll::EventData::new_u64(pid.into()), epoll::EventFlags::IN);
             }
         }
         match reply {
-            Ok(Answer::Later(later)) => self.make_later(&call, later),
+            Ok(Answer::Later(later)) => self.make_later(call, later),
             reply => respond(self.listener.as_fd(), call.id, reply),
         }
     }
@@ -332,6 +358,7 @@ impl Supervisor {
     /// Has a thread make a call that may wait, as long as its caller is there: it would take the other end of a FIFO from those that are.
     fn make_later(&self, call: &Notification, later: Box<dyn Fn() -> Reply + Send>) {
         let (listener, events, id) = (Arc::clone(&self.listener), Arc::clone(&self.events), call.id);
+        let (call, to_again, has_again) = (*call, self.to_again.clone(), Arc::clone(&self.has_again));
         let of_process = || self.server.tasks.process_of(call.tid)?.pidfd.try_clone().ok();
         let caller = open_thread(call.tid).ok().or_else(of_process);
         let made = thread::Builder::new().spawn(move || {
@@ -344,7 +371,13 @@ impl Supervisor {
                 }
             };
             let _ = caller.as_ref().map(|caller| epoll::delete(&events, caller));
-            respond(listener.as_fd(), id, reply);
+            match reply {
+                Ok(Answer::Again(held)) => {
+                    let _ = to_again.send((call, held));
+                    let _ = rustix::io::write(&has_again, &1_u64.to_ne_bytes());
+                }
+                reply => respond(listener.as_fd(), id, reply),
+            }
         });
         // A limit on processes must not end the server.
         if let Err(error) = made {
@@ -403,6 +436,6 @@ fn respond(fd: BorrowedFd<'_>, id: u64, reply: Reply) {
         Ok(Answer::Fd(given, cloexec)) => give(fd, id, given.as_fd(), cloexec),
         Ok(Answer::Shared(given)) => give(fd, id, given.as_fd(), true),
         // A thread makes one call.
-        Ok(Answer::Later(_)) => sys::respond(fd, id, Err(Errno::IO)),
+        Ok(Answer::Later(_) | Answer::Again(_)) => sys::respond(fd, id, Err(Errno::IO)),
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn stage(
             make(temp, &mut || mkdirat(to.dir, to.name, Mode::RWXU)).map_err(fail(path))?;
             dirs.push((from, to, stat));
         } else {
-            make(temp, &mut || copy_linked(from, to, &stat, &mut links)).map_err(fail(path))?;
+            make(temp, &mut || copy_linked(from, to, &stat, || copy::source(from), &mut links)).map_err(fail(path))?;
         }
     }
     for (from, to, stat) in dirs.into_iter().rev() {
@@ -89,7 +89,7 @@ pub(super) fn stage(
             Op::Rewrite { old, .. } => {
                 step();
                 let stat = at.stat().map_err(fail(op.target()))?;
-                let copied = make(old, &mut || copy::copy_one(at, host.at(old), &stat, false));
+                let copied = make(old, &mut || copy::copy_one(at, host.at(old), &stat, || copy::source(at).map(Some)));
                 copied.and_then(|()| may_write(at, &stat)).map(|()| 0)
             }
             Op::Attributes { .. } => Ok(0),

@@ -110,12 +110,13 @@ impl Server {
         }
     }
 
-    /// Whether the caller may write to a file of the layer's, and has to wait for somebody who has a lease on it.
+    /// Whether the caller may write to a file of the layer's, or to one of the host's by a rule, and has to wait for somebody who has a lease on it.
     fn is_leased(&self, found: &Found) -> bool {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let is_top = found.place == Place::Layer(self.files.len().wrapping_sub(1)) && !self.view.rules.read_only;
+        let is_written = is_top || self.view.is_through(&found.path);
         let open = || fs::openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty());
-        is_top && open().err() == Some(Errno::AGAIN)
+        is_written && open().err() == Some(Errno::AGAIN)
     }
 
     pub(super) fn utimens(&mut self, caller: Caller, dir: i32, path: u64, times: u64, flags: i32) -> Reply {

@@ -14,11 +14,15 @@ use crate::{
     launch::Program,
     libraries::Loader,
     record::Record,
-    sys::Notification,
+    sys::{Notification, by_proc},
     tasks::{Caller, Tasks},
     user::{self, User},
 };
-use rustix::{fd::OwnedFd, io::Errno};
+use rustix::{
+    fd::OwnedFd,
+    fs::{Mode, OFlags, open},
+    io::Errno,
+};
 use slipway_emulator::layout;
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
@@ -37,6 +41,8 @@ pub(crate) enum Answer {
     ContinueThen(Box<dyn FnOnce()>),
     /// It may wait for another process: a thread makes it, again where it is interrupted. It does not wait longer than its caller does.
     Later(Box<dyn Fn() -> Reply + Send>),
+    /// What it had to wait for is there, for as long as this is open: the call is looked at again.
+    Again(OwnedFd),
 }
 
 pub(crate) type Reply = Result<Answer, Errno>;
@@ -69,6 +75,11 @@ fn int(argument: u64) -> i32 {
     argument as u32 as i32
 }
 
+/// While the file is open, nobody gets a new lease that keeps others from reading it.
+fn wait_for_lease(file: OwnedFd) -> Answer {
+    Answer::Later(Box::new(move || open(by_proc(&file), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Answer::Again)))
+}
+
 fn done(result: Result<(), Errno>) -> Reply {
     result.map(|()| Answer::Value(0))
 }
@@ -83,6 +94,7 @@ impl Server {
         execs: Execs,
         program: &Program<'_>,
     ) -> Result<Self, Error> {
+        view.wait_elsewhere();
         let files = view.layers().iter().map(|layer| TreePath::literal(layer.dir().join("files").as_os_str().as_encoded_bytes()));
         let files: Vec<TreePath> = files.collect();
         let index = if program.net_only || program.contain { None } else { Index::new(&mut view, files.last(), store.to_path()) };
@@ -120,7 +132,10 @@ impl Server {
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();
         self.view.caller = user.map(|user| Arc::new(user) as Arc<dyn Identity>);
         self.view.remember_looks(true);
-        let reply = self.answer_as(call);
+        let reply = match (self.answer_as(call), self.view.awaited()) {
+            (Err(Errno::AGAIN), Some(file)) => Ok(wait_for_lease(file)),
+            (reply, _) => reply,
+        };
         // The server is itself again.
         self.view.caller = None;
         let changes = self.view.take_changes();

@@ -205,7 +205,12 @@ impl Server {
             }
             FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
                 self.check_access(found, flags)?;
-                self.view.copy_up(found, flags.contains(OFlags::TRUNC))?;
+                let copied = self.view.copy_up(found, flags.contains(OFlags::TRUNC));
+                if flags.contains(OFlags::NONBLOCK) {
+                    // It is the caller that is not to wait.
+                    self.view.awaited();
+                }
+                copied?;
                 if !flags.contains(OFlags::TRUNC) && !flags.contains(OFlags::WRONLY) {
                     self.record.opened(&found.path, kind);
                 }
