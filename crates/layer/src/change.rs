@@ -9,9 +9,10 @@ use crate::{
     path::TreePath,
     tree::{Dir, Node, OWN, is_mark, open_dir},
     view::{Found, Place, View},
+    way::Way,
 };
 use rustix::{
-    fd::AsFd,
+    fd::{AsFd, OwnedFd},
     fs::{
         self, Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags, accessat, mkdirat, openat, renameat,
         unlinkat, utimensat,
@@ -81,7 +82,12 @@ impl View {
             Err(Errno::NOENT | Errno::NOTDIR) => None,
             Err(error) => return Err(error),
         };
-        self.note(Line::Base(path.clone(), stamp))
+        self.note_base_as(path, stamp)
+    }
+
+    fn note_base_as(&mut self, path: &TreePath, stamp: Option<Stamp>) -> Result<(), Errno> {
+        let is_known = self.layers.last().is_none_or(|layer| layer.log.bases.contains_key(path));
+        if is_known { Ok(()) } else { self.note(Line::Base(path.clone(), stamp)) }
     }
 
     /// Whether something is below the topmost layer at a name, that it doesn't hide by a directory above.
@@ -145,32 +151,59 @@ impl View {
     pub fn scaffold(&mut self, path: &TreePath) -> Result<(), Errno> {
         let top = self.top_index()?;
         let _up = self.elevate();
-        if path.is_root() || matches!(self.in_top(path), Some(Node::Dir(_))) {
-            return Ok(());
+        let (mut missing, mut dir) = (Vec::new(), path.clone());
+        while !dir.is_root() && !matches!(self.in_top(&dir), Some(Node::Dir(_))) {
+            let parent = dir.parent();
+            missing.push(std::mem::replace(&mut dir, parent));
         }
-        self.scaffold(&path.parent())?;
-        self.note_base(path)?;
-        let below = self.find(path)?;
-        let temporary = self.layers[top].temporary();
-        let (from, to) = (self.at(below.place, path), At { dir: self.layers[top].work.as_fd(), name: &temporary });
-        mkdirat(to.dir, to.name, Mode::RWXU)?;
-        copy_attributes(from, to, &below.stat)?;
-        if self.user != 0 {
-            set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
+        // Where only the host has something, each is made from the one above it: the way from the root costs more the deeper it is.
+        let mut last: Option<Pair> = None;
+        while let Some(path) = missing.pop() {
+            let below = match &last {
+                Some(last) => {
+                    let stat = At { dir: last.host.as_fd(), name: path.name() }.stat()?;
+                    Found { path: path.clone(), place: Place::Host, stat }
+                }
+                None => self.find(&path)?,
+            };
+            if below.kind() != FileType::Directory {
+                return Err(Errno::NOTDIR);
+            }
+            match &last {
+                Some(_) => self.note_base_as(&path, Some(Stamp::new(&below.stat, true)))?,
+                None => self.note_base(&path)?,
+            }
+            let temporary = self.layers[top].temporary();
+            let from = last.as_ref().map_or_else(|| self.at(below.place, &path), |last| last.at(&last.host, &path));
+            let to = self.in_work(top, &temporary);
+            mkdirat(to.dir, to.name, Mode::RWXU)?;
+            copy_attributes(from, to, &below.stat)?;
+            if self.user != 0 {
+                set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
+            }
+            let is_hosts = !missing.is_empty() && self.sources(&path) == [Place::Host];
+            let next = is_hosts.then(|| Pair::open(from, to)).transpose()?;
+            self.enter_copy(&temporary, &below)?;
+            match &last {
+                Some(last) => {
+                    let dir = At { dir: last.layer.as_fd(), name: b"." };
+                    self.put(top, &temporary, dir, last.at(&last.layer, &path))?;
+                }
+                None => {
+                    self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), &path))?
+                }
+            }
+            self.set(&path, Node::Dir(Dir::default()));
+            last = next;
         }
-        self.enter_copy(&temporary, &below)?;
-        self.put(top, &temporary, path)?;
-        self.set(path, Node::Dir(Dir::default()));
         Ok(())
     }
 
     /// Moves what was made in `work` to its place, also in a directory that its owner may not write: the name is in it already, so that its
     /// times stay.
-    fn put(&self, top: usize, temporary: &[u8], path: &TreePath) -> Result<(), Errno> {
-        let (layer, parent) = (&self.layers[top], path.parent());
-        let dir = self.at(Place::Layer(top), &parent);
+    fn put(&self, top: usize, temporary: &[u8], dir: At<'_>, to: At<'_>) -> Result<(), Errno> {
         let stat = dir.stat()?;
-        with_rights(dir, || renameat(&layer.work, temporary, &layer.files, path.relative()))?;
+        with_rights(dir, || renameat(&self.layers[top].work, temporary, to.dir, to.name))?;
         utimensat(dir.dir, dir.name, &copy::times(&stat), AtFlags::SYMLINK_NOFOLLOW)
     }
 
@@ -209,7 +242,7 @@ impl View {
             return Err(error);
         }
         self.enter_copy(&temporary, found)?;
-        self.put(top, &temporary, path)?;
+        self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), path))?;
         self.set(path, Node::Leaf);
         Ok(())
     }
@@ -313,21 +346,18 @@ impl View {
     pub(crate) fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
         let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
         let at = At { dir: work.as_fd(), name: temporary };
-        let forgotten = self.forget_below(at);
+        let forgotten = self.forget_below(&mut Way::from(at.dir)?, at.name);
         remove_tree(at)?;
         forgotten
     }
 
-    fn forget_below(&mut self, at: At<'_>) -> Result<(), Errno> {
-        let stat = at.stat()?;
+    fn forget_below(&mut self, way: &mut Way, name: &[u8]) -> Result<(), Errno> {
+        let stat = At { dir: way.here(), name }.stat()?;
         self.forget_copy(&stat)?;
-        if file_type(&stat) == FileType::Directory {
-            with_rights(at, || {
-                let dir = open_dir(at.dir, at.name)?;
-                copy::names(&dir)?.iter().try_for_each(|name| self.forget_below(At { dir: dir.as_fd(), name }))
-            })?;
+        if file_type(&stat) != FileType::Directory {
+            return Ok(());
         }
-        Ok(())
+        way.within(name, |way| copy::names(way.here())?.iter().try_for_each(|name| self.forget_below(way, name)))
     }
 
     /// A file of the layer loses a name: with the last one its number is free for another file.
@@ -384,6 +414,24 @@ impl View {
             _ if user != 0 && user != owner => Err(Errno::PERM),
             _ => Ok(()),
         }
+    }
+}
+
+/// A directory on the host and the one over it in the layer.
+struct Pair {
+    host: OwnedFd,
+    layer: OwnedFd,
+}
+
+impl Pair {
+    fn open(host: At<'_>, layer: At<'_>) -> Result<Self, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |at: At<'_>| openat(at.dir, at.name, flags, Mode::empty());
+        Ok(Self { host: open(host)?, layer: open(layer)? })
+    }
+
+    fn at<'a>(&'a self, of: &'a OwnedFd, path: &'a TreePath) -> At<'a> {
+        At { dir: of.as_fd(), name: path.name() }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Copies of files with all that belongs to them, and removal of trees.
 
-use crate::tree::open_dir;
+use crate::{tree::list, way::Way};
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     fs::{
-        self, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, RenameFlags, SeekFrom, Stat, Timespec, Timestamps, Uid,
-        XattrFlags, chownat, fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
+        self, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, XattrFlags, chownat,
+        fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
 };
@@ -232,10 +232,7 @@ pub(crate) fn copy_linked(
 /// What is in a directory, without `.` and `..`.
 pub(crate) fn names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
     let mut names = Vec::new();
-    // Not `read_from`, which enters the directory again: reading needs no right to do that.
-    let mut entries = Entries::new(rustix::io::fcntl_dupfd_cloexec(dir, 0)?)?;
-    entries.rewind();
-    for entry in entries {
+    for entry in list(dir)? {
         let entry = entry?;
         match entry.file_name().to_bytes() {
             b"." | b".." => {}
@@ -247,28 +244,41 @@ pub(crate) fn names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
 
 /// Removes a file or a tree; one that is not there is fine.
 pub(crate) fn remove_tree(at: At<'_>) -> Result<(), Errno> {
-    match unlinkat(at.dir, at.name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => return Ok(()),
-        // EPERM is what POSIX has for directories.
-        Err(Errno::ISDIR | Errno::PERM) => {}
-        Err(error) => return Err(error),
-    }
-    match open_dir(at.dir, at.name) {
-        Err(Errno::ACCESS) => {
-            set_mode(at, Mode::RWXU)?;
-            remove_below(&open_dir(at.dir, at.name)?)?;
-        }
-        dir => remove_below(&dir?)?,
-    }
-    unlinkat(at.dir, at.name, AtFlags::REMOVEDIR)
+    if unlink_any(at)? { Ok(()) } else { remove_one(&mut Way::from(at.dir)?, at.name) }
 }
 
 /// Removes all that is in a directory.
 pub(crate) fn remove_below(dir: &OwnedFd) -> Result<(), Errno> {
-    let names = names(dir)?;
+    remove_all(&mut Way::from(dir)?)
+}
+
+/// Whether what has the name could be removed by itself: all but a directory with something in it.
+fn unlink_any(at: At<'_>) -> Result<bool, Errno> {
+    match unlinkat(at.dir, at.name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(true),
+        // EPERM is what POSIX has for directories.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error),
+    }
+    match unlinkat(at.dir, at.name, AtFlags::REMOVEDIR) {
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+        removed => removed.map(|()| true),
+    }
+}
+
+fn remove_one(way: &mut Way, name: &[u8]) -> Result<(), Errno> {
+    if unlink_any(At { dir: way.here(), name })? {
+        return Ok(());
+    }
+    way.within(name, remove_all)?;
+    unlinkat(way.here(), name, AtFlags::REMOVEDIR)
+}
+
+fn remove_all(way: &mut Way) -> Result<(), Errno> {
+    let names = names(way.here())?;
     if !names.is_empty() {
         // It may be one that its owner made read-only.
-        let _ = fchmod(dir, Mode::RWXU);
+        let _ = fchmod(way.here(), Mode::RWXU);
     }
-    names.iter().try_for_each(|name| remove_tree(At { dir: dir.as_fd(), name }))
+    names.iter().try_for_each(|name| remove_one(way, name))
 }

@@ -25,6 +25,7 @@ mod rename;
 mod store;
 mod tree;
 mod view;
+mod way;
 mod within;
 
 pub use change::Attribute;

@@ -19,15 +19,20 @@ impl TreePath {
 
     /// Of a path whose `..` are taken literally: they remove the component before them.
     pub fn literal(path: impl AsRef<[u8]>) -> Self {
-        let mut made = Self::root();
+        let mut made: Vec<u8> = Vec::new();
         for component in path.as_ref().split(|byte| *byte == b'/') {
             match component {
                 b"" | b"." => {}
-                b".." => made = made.parent(),
-                name => made = made.join(name),
+                b".." => made.truncate(made.iter().rposition(|byte| *byte == b'/').unwrap_or(0)),
+                name => {
+                    if !made.is_empty() {
+                        made.push(b'/');
+                    }
+                    made.extend_from_slice(name);
+                }
             }
         }
-        made
+        Self(made)
     }
 
     /// The name in this directory.
@@ -120,8 +125,15 @@ impl fmt::Debug for TreePath {
 
 /// A path in a line of text: what could end a field, and what is not printable, as %XX.
 pub(crate) fn escape(bytes: &[u8]) -> String {
-    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'%';
-    bytes.iter().map(|byte| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02x}") }).collect()
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        if byte.is_ascii_graphic() && *byte != b'%' {
+            text.push(char::from(*byte))
+        } else {
+            text.push_str(&format!("%{byte:02x}"))
+        }
+    }
+    text
 }
 
 /// The bytes of what [`escape`] made; none if nothing such did.

@@ -1,13 +1,10 @@
 //! What a layer says about names, in memory: the same as its directory on disk.
 
-use crate::{
-    copy::{At, with_rights},
-    path::TreePath,
-};
+use crate::{path::TreePath, way::Way};
 use rustix::{
     fd::{AsFd, BorrowedFd},
-    fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, fstat, openat, readlinkat, statat},
-    io::Errno,
+    fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, openat, readlinkat, statat},
+    io::{Errno, fcntl_dupfd_cloexec},
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -141,29 +138,28 @@ impl Dir {
     /// # Errors
     /// Of open, getdents and readlink.
     pub(crate) fn read(root: impl AsFd, numbers: &mut HashSet<u64>) -> Result<Self, Errno> {
-        Self::read_at(root.as_fd(), &TreePath::root(), numbers)
+        Self::read_here(&mut Way::from(root)?, numbers)
     }
 
-    /// Reads one of its directories. However deep it is, that takes one descriptor.
-    fn read_at(root: BorrowedFd<'_>, path: &TreePath, numbers: &mut HashSet<u64>) -> Result<Self, Errno> {
+    /// Reads one of its directories.
+    fn read_here(way: &mut Way, numbers: &mut HashSet<u64>) -> Result<Self, Errno> {
         let mut dir = Self::default();
         let mut below = Vec::new();
-        let mut entries = Entries::new(open_dir(root, path.relative())?)?;
-        numbers.insert(fstat(entries.fd()?)?.st_ino);
-        while let Some(entry) = entries.next().transpose()? {
+        numbers.insert(way.stat().st_ino);
+        for entry in list(way.here())? {
+            let entry = entry?;
             let name = entry.file_name().to_bytes();
             match name {
                 b"." | b".." => continue,
                 OPAQUE => dir.opaque = true,
                 OWN => dir.own = true,
                 _ => {
-                    let fd = entries.fd()?;
-                    let node = match kind(fd, entry.file_type(), name)? {
+                    let node = match kind(way.here(), entry.file_type(), name)? {
                         FileType::Directory => {
                             below.push(name.to_vec());
                             continue;
                         }
-                        FileType::Symlink if is_whiteout(fd, name)? => Node::Whiteout,
+                        FileType::Symlink if is_whiteout(way.here(), name)? => Node::Whiteout,
                         _ => Node::Leaf,
                     };
                     numbers.insert(entry.ino());
@@ -171,14 +167,19 @@ impl Dir {
                 }
             }
         }
-        drop(entries);
         for name in below {
-            let path = path.join(&name);
-            let read = with_rights(At { dir: root, name: path.relative() }, || Self::read_at(root, &path, numbers))?;
+            let read = way.within(&name, |way| Self::read_here(way, numbers))?;
             dir.entries.insert(name, Node::Dir(read));
         }
         Ok(dir)
     }
+}
+
+/// What is in an open directory. Not `read_from`, which enters the directory again: reading needs no right to do that.
+pub(crate) fn list(dir: impl AsFd) -> Result<Entries, Errno> {
+    let mut entries = Entries::new(fcntl_dupfd_cloexec(dir, 0)?)?;
+    entries.rewind();
+    Ok(entries)
 }
 
 fn kind(fd: BorrowedFd<'_>, told: FileType, name: &[u8]) -> Result<FileType, Errno> {

@@ -107,12 +107,32 @@ fn a_deep_directory_takes_few_descriptors() {
     );
     let code = forked(|| {
         let maximum = getrlimit(Resource::Nofile).maximum;
-        setrlimit(Resource::Nofile, Rlimit { current: Some(700), maximum }).expect("limit");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum }).expect("limit");
         bench.change(|view| assert_eq!(view.changes().expect("changes").len(), 600));
         bench.store.discard("l").expect("discard");
         0
     });
     assert_eq!(code, 0);
+}
+
+#[test]
+fn a_layer_has_longer_names_than_a_path() {
+    let _one = one_at_a_time();
+    let long = |top: &str, count| format!("{top}{}", format!("/{}", "d".repeat(200)).repeat(count));
+    let bench = Bench::over(
+        |_| {},
+        |_, view| {
+            for top in ["a", "b"] {
+                for count in 0..=15 {
+                    view.make_dir(&path(&long(top, count)), Mode::RWXU).expect("mkdir");
+                }
+            }
+            let moved = view.find(&path("a")).expect("find");
+            view.rename(&moved, &path(&format!("{}/a", long("b", 15))), RenameFlags::empty()).expect("rename");
+        },
+    );
+    bench.change(|view| assert!(view.find(&path(&long("b", 15))).is_ok() && view.find(&path("a")).is_err()));
+    bench.store.discard("l").expect("discard");
 }
 
 /// Calls with a directory on a file system that has so many files more, in a process of its own; not where none can be mounted.

@@ -1,0 +1,92 @@
+//! Going through trees that may be deeper than there are descriptors, and than a path is long.
+
+use crate::{
+    copy::{At, mode, set_mode},
+    tree::open_dir,
+};
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{Mode, Stat, fstat},
+    io::{Errno, fcntl_dupfd_cloexec},
+    process::geteuid,
+};
+
+/// So many of the directories above are kept open; those above them are found again by `..`.
+const OPEN: usize = 32;
+
+/// The way from a directory down to one in it.
+pub(crate) struct Way {
+    here: OwnedFd,
+    stat: Stat,
+    above: Vec<(Option<OwnedFd>, Stat)>,
+}
+
+impl Way {
+    /// Begins in this directory.
+    pub(crate) fn from(dir: impl AsFd) -> Result<Self, Errno> {
+        let here = fcntl_dupfd_cloexec(dir, 0)?;
+        Ok(Self { stat: fstat(&here)?, here, above: Vec::new() })
+    }
+
+    /// The directory that it leads to.
+    pub(crate) fn here(&self) -> BorrowedFd<'_> {
+        self.here.as_fd()
+    }
+
+    /// What it is.
+    pub(crate) fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
+    /// Acts in a directory that is here, to which its owner may have given up the rights; they are given up again then.
+    ///
+    /// # Errors
+    /// Of `act`, open and chmod; ESTALE where the directory was moved meanwhile.
+    pub(crate) fn within<T>(&mut self, name: &[u8], act: impl FnOnce(&mut Self) -> Result<T, Errno>) -> Result<T, Errno> {
+        let was = self.enter(name)?;
+        let done = act(self);
+        self.leave()?;
+        was.map_or(Ok(()), |was| set_mode(At { dir: self.here(), name }, was))?;
+        done
+    }
+
+    /// Its mode, if that was changed.
+    fn enter(&mut self, name: &[u8]) -> Result<Option<Mode>, Errno> {
+        let at = At { dir: self.here(), name };
+        let (dir, stat) = match open_dir(at.dir, name) {
+            Err(Errno::ACCESS) => (None, at.stat()?),
+            dir => dir.and_then(|dir| fstat(&dir).map(|stat| (Some(dir), stat)))?,
+        };
+        let was = mode(&stat);
+        let is_closed = dir.is_none() || !was.contains(Mode::RUSR | Mode::XUSR) && !geteuid().is_root();
+        let taken = if is_closed { set_mode(at, was | Mode::RWXU) } else { Ok(()) };
+        let dir = match dir {
+            Some(dir) => dir,
+            None => taken.and_then(|()| open_dir(at.dir, name))?,
+        };
+        let above = (Some(std::mem::replace(&mut self.here, dir)), std::mem::replace(&mut self.stat, stat));
+        self.above.push(above);
+        // The first may be several names above.
+        if let Some(far) = self.above.len().checked_sub(OPEN + 1).filter(|far| *far > 0) {
+            self.above[far].0 = None;
+        }
+        Ok((is_closed && taken.is_ok()).then_some(was))
+    }
+
+    fn leave(&mut self) -> Result<(), Errno> {
+        let (dir, stat) = self.above.pop().ok_or(Errno::INVAL)?;
+        let dir = match dir {
+            Some(dir) => dir,
+            None => {
+                let dir = open_dir(&self.here, b"..")?;
+                let found = fstat(&dir)?;
+                if (found.st_dev, found.st_ino) != (stat.st_dev, stat.st_ino) {
+                    return Err(Errno::STALE);
+                }
+                dir
+            }
+        };
+        (self.here, self.stat) = (dir, stat);
+        Ok(())
+    }
+}
