@@ -398,6 +398,15 @@ impl View {
         }
     }
 
+    /// Whether this user may do what only a file's owner may, and root.
+    ///
+    /// # Errors
+    /// EPERM.
+    pub fn may_own(&self, stat: &Stat) -> Result<(), Errno> {
+        let user = self.user();
+        if user == 0 || user == stat.st_uid { Ok(()) } else { Err(Errno::PERM) }
+    }
+
     /// What the host would refuse, and doesn't for a copy that belongs to this user.
     fn may_set(&self, found: &Found, attribute: &Attribute<'_>) -> Result<(), Errno> {
         let (user, owner) = (self.user(), found.stat.st_uid);
@@ -411,8 +420,7 @@ impl View {
             {
                 writable()
             }
-            _ if user != 0 && user != owner => Err(Errno::PERM),
-            _ => Ok(()),
+            _ => self.may_own(&found.stat),
         }
     }
 }

@@ -166,6 +166,24 @@ impl View {
         self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))
     }
 
+    /// Makes an empty file without a name in the topmost layer, with the owner, mode and times of another.
+    ///
+    /// # Errors
+    /// EROFS, and those of open.
+    pub fn make_unnamed(&mut self, like: &fs::Stat) -> Result<OwnedFd, Errno> {
+        let top = self.top_index()?;
+        let _up = self.elevate();
+        let temporary = self.layers[top].temporary();
+        let work = &self.layers[top].work;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(work, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+        unlinkat(work, &temporary, AtFlags::empty())?;
+        let _ = fs::fchown(&file, Some(fs::Uid::from_raw(like.st_uid)), Some(fs::Gid::from_raw(like.st_gid)));
+        fs::fchmod(&file, copy::mode(like))?;
+        fs::futimens(&file, &copy::times(like))?;
+        Ok(file)
+    }
+
     /// Links a file without a name, which is open, to a name.
     ///
     /// # Errors

@@ -383,3 +383,23 @@ print(open('a/' * ({DEEP} - 1) + 'there').read(), sorted(os.listdir('a/' * ({DEE
     let native = printed(&script, None, make);
     assert_eq!(printed(&script, Some(&[]), make), native);
 }
+
+/// The attributes of a file that has lost its name, and that is open to read.
+const NAMELESS: &str = r#"
+import os
+lose = {"x": lambda: os.unlink("x"), "a/x": lambda: os.rename("d/x", "a/x"), "a/y": lambda: (os.truncate("a/y", 3), os.unlink("a/y"))}
+for name in lose:
+    fd, other = os.open(name, os.O_RDONLY), os.open(name, os.O_RDONLY)
+    lose[name]()
+    os.utime(fd, (1000, 2000)); os.fchmod(fd, 0o400)
+    if os.getuid() == 0: os.fchown(fd, 1, 2)
+    for at in os.fstat(fd), os.stat(other): print(oct(at.st_mode), at.st_atime, at.st_mtime, at.st_nlink, at.st_uid, at.st_gid)
+"#;
+
+#[test]
+fn attributes_of_files_without_names() {
+    let native = printed(NAMELESS, None, tree);
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(printed(NAMELESS, Some(options), tree), native, "{options:?}");
+    }
+}

@@ -259,6 +259,11 @@ impl Index {
         self.put(&*self.files, at::FILES_COUNT, hash, what);
     }
 
+    /// What is open on a file is looked at by the server.
+    pub(crate) fn serve_file(&self, file: (u64, u64)) {
+        self.say_file(file, at::FILE_SERVED, None);
+    }
+
     /// What is open on a directory that layers have to do with is looked at by the server, in whichever of them it is.
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
     fn serve_dir(&self, view: &View, path: &TreePath, shown: Option<u64>) {

@@ -33,7 +33,7 @@ impl Server {
     }
 
     /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has no name there any more,
-    /// nobody sees the change any more but by descriptors, and it is not made. One that only stands for a name (O_PATH) does for calls that
+    /// only descriptors show the change. One that only stands for a name (O_PATH) does for calls that
     /// take a name.
     fn change_fd(&mut self, caller: Caller, fd: i32, is_name: bool, attribute: &Attribute<'_>) -> Reply {
         // The number may be another file's by the time that the kernel looks.
@@ -51,7 +51,7 @@ impl Server {
         let open = self.stat_here(caller, fd)?;
         match self.found_still(open, &path).or_else(|| self.found_elsewhere(open)) {
             Some(found) => self.change(&found, attribute),
-            None => Ok(Answer::Value(0)),
+            None => self.change_nameless(&open, attribute),
         }
     }
 
@@ -225,7 +225,7 @@ impl Server {
 }
 
 /// Changes what a descriptor is open on.
-fn set_open(fd: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Errno> {
+pub(super) fn set_open(fd: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Errno> {
     match attribute {
         Attribute::Mode(mode) => fs::fchmod(fd, *mode),
         Attribute::Owner(uid, gid) => fs::fchown(fd, *uid, *gid),

@@ -110,6 +110,7 @@ impl Server {
                 let _up = self.view.elevate();
                 let mut stat = statat(CWD, path, AtFlags::empty())
                     .map_err(|error| if error == Errno::NOENT { Errno::BADF } else { error })?;
+                self.nameless.show(&mut stat);
                 self.view.as_original(&mut stat);
                 Ok(stat)
             }
@@ -157,6 +158,10 @@ impl Server {
             }
         };
         stat.stx_ino = shown.st_ino;
+        (stat.stx_mode, stat.stx_uid, stat.stx_gid) = (shown.st_mode as u16, shown.st_uid, shown.st_gid);
+        stat.stx_nlink = shown.st_nlink as u32;
+        stat.stx_atime.tv_sec = shown.st_atime;
+        stat.stx_atime.tv_nsec = shown.st_atime_nsec as u32;
         (stat.stx_dev_major, stat.stx_dev_minor) = (libc::major(shown.st_dev), libc::minor(shown.st_dev));
         stat.stx_mtime.tv_sec = shown.st_mtime;
         stat.stx_mtime.tv_nsec = shown.st_mtime_nsec as u32;

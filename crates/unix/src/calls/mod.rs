@@ -3,6 +3,7 @@
 mod attributes;
 mod directories;
 mod look;
+mod nameless;
 mod names;
 mod open;
 mod sockets;
@@ -58,6 +59,7 @@ pub(crate) struct Server {
     /// Where the layers are: no program sees that.
     pub(crate) store: TreePath,
     pub(crate) listings: directories::Listings,
+    pub(crate) nameless: nameless::Nameless,
     /// The kernel reads nothing again that was checked, where that could do harm.
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
@@ -110,6 +112,7 @@ impl Server {
             execs,
             store,
             listings: directories::Listings::default(),
+            nameless: nameless::Nameless::default(),
             users_vary: false,
         })
     }
