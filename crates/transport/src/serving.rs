@@ -115,7 +115,10 @@ fn poll_many(entries: &mut [PollEntry], mut timeout: Option<Duration>, kernel: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{stream::pair::Itself, wait::poll};
+    use crate::{
+        stream::pair::{Itself, unforked},
+        wait::poll,
+    };
     use rustix::pipe::pipe;
 
     /// The kernel with a limit of two entries; it must not be asked to wait.
@@ -137,6 +140,7 @@ mod tests {
 
     #[test]
     fn more_entries_than_the_kernel_takes() {
+        let _guard = unforked();
         let (reading, writing) = pipe().expect("a pipe");
         let file = std::fs::File::open("/dev/null").expect("a file");
         let ask = |fd, events| PollEntry { fd, events, revents: 0 };

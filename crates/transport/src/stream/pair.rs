@@ -12,7 +12,10 @@ use rustix::{
 };
 use std::{
     io::{IoSlice, IoSliceMut},
+    net::Shutdown,
     os::fd::{AsFd, OwnedFd},
+    os::unix::net::UnixStream,
+    sync::{PoisonError, RwLock, RwLockReadGuard},
     time::Duration,
 };
 
@@ -20,6 +23,14 @@ use std::{
 pub(crate) struct Ends {
     pub client: (Stream, OwnedFd),
     pub server: (Stream, OwnedFd),
+}
+
+/// Written while a test has a child, which has copies of all the others' descriptors.
+pub(crate) static FORKED: RwLock<()> = RwLock::new(());
+
+/// A test that relies on a hang-up holds this, once: whoever holds it may not have a child.
+pub(crate) fn unforked() -> RwLockReadGuard<'static, ()> {
+    FORKED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Two ends whose segment is there, with rings of 4 KiB.
@@ -34,15 +45,17 @@ pub(crate) fn ends() -> Ends {
     Ends { client: (client, x), server: (server, y) }
 }
 
-/// What a read of nothing and a send say: with a socket whose other end is gone in place of the stream's own, so that asking the kernel shows.
+/// What a read of nothing and a send say: with a socket that is shut down in place of the stream's own, so that asking the kernel shows.
 pub(crate) fn asked(stream: &Stream) -> [Result<usize, Errno>; 2] {
-    let (dead, _) = std::os::unix::net::UnixStream::pair().expect("a pair");
+    let (dead, _) = UnixStream::pair().expect("a pair");
+    dead.shutdown(Shutdown::Both).expect("a socket");
     let read = stream.receive(dead.as_fd(), &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes);
     [read, stream.send(dead.as_fd(), &[IoSlice::new(b"x")], &[])]
 }
 
-/// As if it had asked the kernel when the machine began to run; or never.
+/// As if it had asked the kernel when the machine began to run; or never. What was noted of the socket, as by [`asked`], is no news.
 pub(crate) fn age(stream: &Stream, ever: bool) {
+    stream.state.rx.events_seen.store(stream.state.rx.events.load(Relaxed), Relaxed);
     stream.state.rx.looked_at.store(ever.into(), Relaxed);
     stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }

@@ -2,7 +2,7 @@ use super::{super::entry::EDGE, *};
 use crate::line::send_doorbell;
 use crate::stream::{
     How, Stream, ask_kernel,
-    pair::{age, asked, asked_before, ends, within_a_tick},
+    pair::{age, asked, asked_before, ends, unforked, within_a_tick},
 };
 use rustix::event::{EventfdFlags, eventfd};
 use slipway_fabric::sync::{Forked, ticks};
@@ -327,6 +327,7 @@ pub(in crate::epoll) fn ask(set: &EpollSet) -> Vec<Event> {
 
 #[test]
 fn a_set_that_is_rung_often_is_given_a_doorbell() {
+    let _guard = unforked();
     let [client, server] = pair();
     let (_epfd, set) = set();
     set.add(server.1.as_raw_fd(), &server.0, IN, 7).expect("room");

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "fork")]
 
 use super::super::{
-    pair::{self, Ends},
+    pair::{self, Ends, FORKED},
     state::Change,
     *,
 };
@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use std::{
     io::{IoSlice, IoSliceMut},
     os::fd::AsFd,
+    sync::PoisonError,
 };
 
 /// Two ends, of which one is on the ring.
@@ -36,6 +37,7 @@ impl Ends {
 
 /// Runs `work` in a child that is killed in the midst of it.
 fn killed<T>(work: impl FnOnce() -> T) {
+    let _guard = FORKED.write().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the child does nothing that needs another thread of its parent.
     let pid = unsafe { libc::fork() };
     if pid == 0 {

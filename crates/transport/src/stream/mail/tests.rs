@@ -2,7 +2,7 @@
 
 use super::super::{
     OUTPUT,
-    pair::{Ends, ends},
+    pair::{Ends, ends, unforked},
     *,
 };
 use crate::line::MOST_DESCRIPTORS;
@@ -155,6 +155,7 @@ fn a_family_leaves_batches_to_the_process_that_reads() {
 /// What came before the line ended is delivered.
 #[test]
 fn a_peer_that_goes_leaves_what_it_sent() {
+    let _guard = unforked();
     let Ends { client, server } = ends();
     let own = server.1.as_fd();
     for byte in 0..3 {
