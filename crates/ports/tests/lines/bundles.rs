@@ -77,6 +77,7 @@ pub(super) fn is_dead(name: u32) -> bool {
     name == DEAD || tools::is_dead(name)
 }
 
+/// Not at once: until it runs a program, a child of another test has copies of all descriptors.
 pub(super) fn hung_up(pipe: &OwnedFd) {
     tools::until("the right is given up", || objects::hung_up(pipe));
 }

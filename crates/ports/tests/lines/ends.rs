@@ -1,6 +1,6 @@
 //! Slots that keep the ends of their port for the next.
 
-use super::{moves::*, *};
+use super::{bundles::hung_up, moves::*, *};
 use slipway_ports::wire::{flag, luggage as flags};
 
 /// The right in a message.
@@ -51,7 +51,7 @@ fn the_next_port_at_a_slot_has_the_ends_that_were_kept() {
     assert_eq!(receive(second).id(), 91);
     // Who shows it may have given it to others: they learn of the port's death from the socket.
     Task::current().destroy(second).expect("a port of ours");
-    tools::until("it hung up", || objects::hung_up(&fds[0]));
+    hung_up(&fds[0]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn ends_that_are_not_kept_hang_up() {
     let (first, right, fds) = given(&mut line, to);
     die(&mut line, first, right.value);
     leave(&mut line, right.value, 0);
-    assert!(objects::hung_up(&fds[0]));
+    hung_up(&fds[0]);
     let (_, again, others) = given(&mut line, to);
     assert_eq!((again.form, again.value), (form::FIRST_LINE_RIGHT, right.value));
     assert_ne!(objects::identity(&fds[0]).ok(), objects::identity(&others[0]).ok());
@@ -77,7 +77,7 @@ fn the_ends_of_a_dead_port_hang_up_when_others_have_them() {
     let (pipe, write) = objects::holder_pipe().expect("a pipe");
     let watch = Record { kind: kind::WATCH, target: right.value, fds: 1, ..Record::default() };
     line.write(&watch, &[], &[pipe.as_fd()]);
-    tools::until("it hung up", || objects::hung_up(&fds[0]));
+    hung_up(&fds[0]);
     drop(write);
 }
 
@@ -90,7 +90,8 @@ fn the_ends_of_a_port_that_many_know_are_not_kept() {
     let give = Msg::new(92, (to_other, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[first]);
     assert_eq!(send(&give), Code::SUCCESS);
     die(&mut line, first, right.value);
-    assert!(objects::hung_up(&fds[0]), "the other end of another line has it");
+    // The other end of another line has it.
+    hung_up(&fds[0]);
 }
 
 /// Gives the library a right to our port at the slot: its name there.
@@ -255,8 +256,10 @@ fn a_receive_right_comes_by_the_ends_that_were_kept() {
         }
         Task::current().destroy(name).expect("the receive right");
         tools::until("the gate is closed", || line.is_dead(2));
-        assert_eq!(objects::hung_up(&port.s), turn == 2);
-        if turn < 2 {
+        if turn == 2 {
+            hung_up(&port.s);
+        } else {
+            assert!(!objects::hung_up(&port.s));
             leave(&mut line, 2, flag::KEPT);
         }
     }
@@ -349,7 +352,7 @@ fn ends_that_came_from_a_peer_as_anothers_are_not_used_again() {
     leave(&mut line, right.value, flag::KEPT);
     let (_, again, others) = given(&mut line, to);
     assert_eq!((again.form, again.value, others.len()), (form::FIRST_LINE_RIGHT, right.value, 1));
-    assert!(objects::hung_up(&fds[0]));
+    hung_up(&fds[0]);
     assert_ne!(send(&Msg::new(95, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
 }
 
