@@ -7,9 +7,9 @@ mod harness;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use harness::process::PATIENCE;
+use harness::Bench;
+use harness::process::{PATIENCE, answered};
 use harness::tasks::{config, run, start, task_of};
-use harness::{Bench, Running};
 use slipway_test_support::example;
 
 /// The task that does what its first argument says.
@@ -115,7 +115,7 @@ fn ports_shows_tasks_in_rust_that_share_a_process_as_it_shows_others() {
             break pid.to_owned();
         }
     };
-    let shown = Running::start(bench.slipway(&["ports", &pid])).succeed();
+    let shown = answered(|| bench.slipway(&["ports", &pid])).stdout;
     let processes = shown.lines().filter(|line| line.contains("messages sent")).count();
     let tasks: Vec<&str> = shown.lines().filter(|line| line.starts_with("task ")).collect();
     assert_eq!(processes, 1, "{shown}");

@@ -4,7 +4,7 @@ mod harness;
 
 use std::time::Instant;
 
-use harness::process::PATIENCE;
+use harness::process::{PATIENCE, answered};
 use harness::tasks::{command, config, run, start, task, task_of};
 use harness::{Bench, Running};
 use rustix::process::{Pid, Signal, kill_process};
@@ -164,7 +164,7 @@ fn ports_shows_who_shares_a_process_and_how_calls_went() {
             _ => counts = (words[3].parse::<u32>().expect("traps"), words[5].parse::<u32>().expect("messages")),
         }
     }
-    let shown = Running::start(bench.slipway(&["ports", &pid])).succeed();
+    let shown = answered(|| bench.slipway(&["ports", &pid])).stdout;
     let line = format!("server: {} calls by trap, {} by message", counts.0, counts.1);
     assert!(shown.contains(&line) && shown.contains(" other: 0 calls by trap, 0 by message"), "{line}: {shown}");
     system.terminate();

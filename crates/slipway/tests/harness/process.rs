@@ -79,6 +79,15 @@ pub fn clean(command: &mut Command) {
     command.env("LC_ALL", "C.UTF-8");
 }
 
+/// The exit code of a command for a process that does not answer.
+pub const NO_ANSWER: i32 = 5;
+
+/// Runs a command that asks a process, again if that does not answer in time: on a busy machine it may have had no turn.
+pub fn answered(command: impl Fn() -> Command) -> Outcome {
+    let mut tries = std::iter::repeat_with(|| Running::start(command()).finish()).take(20);
+    tries.find(|ran| ran.code() != NO_ANSWER).expect("an answer in time")
+}
+
 enum Event {
     Out(String),
     Err(String),
