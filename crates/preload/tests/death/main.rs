@@ -6,7 +6,7 @@ mod roles;
 mod support;
 
 use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
-use slipway_transport::status::{self, Transport};
+use slipway_transport::status::{self, ServerStatus, Transport};
 use std::{
     io::{BufRead, BufReader, Write},
     os::unix::{fs::PermissionsExt, process::ExitStatusExt},
@@ -18,6 +18,7 @@ use std::{
     },
     time::Duration,
 };
+use support::connection::in_time;
 
 /// A wait this long is one that nothing will end.
 const WATCHDOG: Duration = Duration::from_secs(120);
@@ -192,9 +193,12 @@ impl Drop for Actor {
     }
 }
 
+fn status(display: u32) -> ServerStatus {
+    in_time(|| status::query(display)).expect("the server answers")
+}
+
 fn rings(display: u32) -> usize {
-    let status = status::query(display).expect("the server answers");
-    status.connections.iter().filter(|c| c.transport == Transport::Ring).count()
+    status(display).connections.iter().filter(|c| c.transport == Transport::Ring).count()
 }
 
 #[test]
@@ -282,7 +286,7 @@ fn killed_clients_leave_nothing_behind(times: usize) {
         server.expect("gone");
     }
     assert_eq!(server.descriptors().0, eventfds, "doorbells of lines that are gone");
-    assert_eq!(status::query(display).expect("an answer").granted_bytes, 0);
+    assert_eq!(status(display).granted_bytes, 0);
     server.end();
 }
 

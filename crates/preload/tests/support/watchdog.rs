@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The same for a test that doesn't come any further.
-const STEP: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_secs(240);
 
 /// Runs a command to its end in a process group of its own, which is killed if it hangs.
 pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) {
