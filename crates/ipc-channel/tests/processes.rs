@@ -246,7 +246,6 @@ fn everything_goes_there_and_back() {
     other.end();
 }
 
-/// The files of memory that this process has open, in all tests together.
 #[test]
 fn messages_of_every_short_length_cross() {
     let echo = Other::start("echo");
@@ -260,6 +259,7 @@ fn messages_of_every_short_length_cross() {
     echo.end();
 }
 
+/// The files of memory that this process has open, in all tests together.
 fn memory_files() -> usize {
     let files = std::fs::read_dir("/proc/self/fd").expect("descriptors");
     let names = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());

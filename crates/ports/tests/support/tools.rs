@@ -94,7 +94,7 @@ pub fn until_held(before: Holdings) {
         if now.fds <= before.fds && now.maps <= before.maps && now.names <= before.names {
             return;
         }
-        assert!(start.elapsed() < WATCHDOG / 3, "held {before:?} before, {now:?} now: {:#?}", descriptor_list("self"));
+        assert!(start.elapsed() < WATCHDOG / 2, "held {before:?} before, {now:?} now: {:#?}", descriptor_list("self"));
         std::thread::yield_now();
     }
 }
