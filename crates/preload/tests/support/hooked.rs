@@ -45,6 +45,7 @@ pub fn hooked_output<F: FnOnce()>(variables: &[(&str, &str)], body: F, check: im
     let shown = || format!("{}\n{}", outcome.stdout, outcome.stderr);
     assert!(outcome.status.success(), "{}: {}", outcome.status, shown());
     assert!(outcome.stdout.contains("1 passed"), "the test did not run: {}", shown());
+    outcome.stderr.lines().filter(|line| line.starts_with("not run:")).for_each(|line| eprintln!("{line}"));
     check(&outcome);
 }
 
