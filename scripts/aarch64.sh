@@ -126,7 +126,7 @@ skip "$prefix" a_program_without_hooks_carries_on a_program_without_hooks_gets a
 skip "$iov" a_connection_is_as_a_socketpair so_it_is_with_a_bell_for_every_write so_it_is_without_spinning so_it_is_when_the_ring_comes_late
 skip "$numbers" numbers_that_are_no_descriptors
 skip "$waits" waking:: epoll_sets_of_both_ends a_socket_that_a_child_gets
-skip "$timeouts" a_client_that_would_offer_late_can_be_bound a_socket_that_was_refused_can_be_bound
+skip "$timeouts" a_client_that_would_offer_late_can_be_bound a_socket_that_was_refused_can_be_bound a_socket_that_was_told_to_try_again_can_be_bound a_time_that_is_over
 skip "$processes" a_fork_that_fails
 skip "$interrupted" interrupts::
 skip "$underway" a_sender_of_many_descriptors
