@@ -34,6 +34,12 @@ pub fn processor() -> u32 {
     rustix::thread::sched_getcpu() as u32 + 1
 }
 
+/// Whether this thread is allowed more than one processor.
+#[cold]
+fn may_run_elsewhere() -> bool {
+    rustix::thread::sched_getaffinity(None).is_ok_and(|set| set.count() > 1)
+}
+
 /// Looks without pause before the first look at the clock: an answer from another processor takes a fraction of a
 /// microsecond.
 const EAGER: u32 = 200;
@@ -71,6 +77,13 @@ impl SpinStrategy {
     #[inline]
     pub fn between(own: u32, peer: u32) -> Self {
         if peer == 0 || peer == own { Self::Yield } else { Self::Spin }
+    }
+
+    /// The strategy of a wait that looks for `longest` nanoseconds, where `usual` is as long as one wake-up is worth: a far try spins next to a peer, too. One that
+    /// waits for something else meanwhile is woken on another processor, if this one is busy; from then on the two are apart.
+    #[inline]
+    pub fn over(self, longest: u64, usual: u64) -> Self {
+        if self == Self::Yield && longest > usual && may_run_elsewhere() { Self::Spin } else { self }
     }
 }
 
@@ -268,8 +281,9 @@ static TRIES: Tries = Tries { until: AtomicU64::new(0) };
 /// Trust never grows beyond this: so many lost waits in a row end the spinning.
 const MOST: u32 = 8;
 
-/// With no trust left, one wait in this many is spun, to notice better times.
-const RETRY: u32 = 64;
+/// With no trust left, one wait in this many is spun, to notice better times. A prime: a proxy waits for its client and its server in turns, and only one of
+/// these waits can be won.
+const RETRY: u32 = 61;
 
 /// The pause after the first try that cost dearly, in nanoseconds, doubled with each further one up to
 /// [`BURNS`] times. Long, because a thread that gave its turn away to a busy third party pays for it

@@ -290,7 +290,7 @@ fn spin(
     let longest = || members.iter().filter_map(|m| m.stream.spins.longest(longest_spin())).max();
     let Some(longest) = (strategy != SpinStrategy::Sleep).then(longest).flatten() else { return Ok(false) };
     let stirs = || members.iter().any(|m| m.stream.stirs(m.want));
-    let mut spinner = Spinner::new(strategy, longest, deadline);
+    let mut spinner = Spinner::new(strategy.over(longest, longest_spin()), longest, deadline);
     let mut glance = now() + GLANCE;
     loop {
         if let Some(outcome) = spinner.round(stirs) {

@@ -82,6 +82,8 @@ pub struct Entry {
     /// Bytes received and sent at the last report, and when that was.
     traffic: (u64, u64),
     reported: u64,
+    /// Bytes sent when it last lay down.
+    sent_at_rest: u64,
     /// Bytes that the program takes in a turn, as it has shown.
     turn: u64,
 }
@@ -120,6 +122,7 @@ impl Entry {
             last_flow: 0,
             traffic: (0, 0),
             reported: 0,
+            sent_at_rest: 0,
             turn: *TURN_BYTES.end(),
         }
     }
@@ -175,6 +178,17 @@ impl Entry {
     pub fn arm(&self) {
         let want = self.rings_for();
         if self.at_door { self.stream.arm_at_door(want) } else { self.stream.arm(want) }
+    }
+
+    /// It is not looked at until its bell rings.
+    pub fn lie_down(&mut self) {
+        self.active = false;
+        self.sent_at_rest = self.stream.traffic().1;
+    }
+
+    /// Whether its program has sent something since it lay down.
+    pub fn has_sent(&self) -> bool {
+        !self.active && self.stream.traffic().1 != self.sent_at_rest
     }
 
     /// Whether a report is likely: the cheap look, for spinning and before sleeping.

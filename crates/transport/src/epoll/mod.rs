@@ -497,13 +497,17 @@ impl State {
         self.entries.get_mut(usize::try_from(fd).ok()?)?.as_deref_mut()
     }
 
+    fn at(&self, fd: RawFd) -> Option<&Entry> {
+        self.entries.get(usize::try_from(fd).ok()?)?.as_deref()
+    }
+
     fn descriptors_of(&self, stream: &Stream) -> Vec<RawFd> {
         self.entries.iter().flatten().filter(|e| std::ptr::eq(Arc::as_ptr(&e.stream), stream)).map(|e| e.fd).collect()
     }
 
     /// The active streams.
     fn busy(&self) -> impl Iterator<Item = &Entry> {
-        self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref()).filter(|entry| !entry.dormant)
+        self.active.iter().filter_map(|fd| self.at(*fd)).filter(|entry| !entry.dormant)
     }
 
     /// Activates all descriptors of the connection that `fd` is.

@@ -314,16 +314,22 @@ impl EpollSet {
         out: &mut Vec<Event>,
         max: usize,
     ) -> Result<Option<u64>, Errno> {
-        if state.active.is_empty() || !may_spin() {
+        if !may_spin() {
             return Ok(None);
         }
         let own = processor();
-        let strategy = state.busy().filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
+        let awaited = state.awaited();
+        if state.active.is_empty() && awaited.is_none() {
+            return Ok(None);
+        }
+        let busy = state.busy().chain(awaited.and_then(|fd| state.at(fd)));
+        let strategy = busy.filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
         let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
         let Some(longest) = self.spins.longest(longest_spin()).filter(|_| strategy != SpinStrategy::Sleep) else {
             return Ok(None);
         };
-        let mut spinner = Spinner::new(strategy, longest, deadline);
+        awaited.into_iter().for_each(|fd| state.activate(fd));
+        let mut spinner = Spinner::new(strategy.over(longest, longest_spin()), longest, deadline);
         loop {
             if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
                 let (outcome, stirs) = spinner.judge(outcome, || state.busy().filter(|entry| entry.stirs()).count());
@@ -364,7 +370,7 @@ impl EpollSet {
                 // No bell of its own would tell of it.
                 state.active.push(fd);
             } else {
-                entry.active = false;
+                entry.lie_down();
             }
         }
         !stirring
@@ -388,6 +394,13 @@ impl State {
             self.company_until = time.saturating_add(COMPANY);
         }
         Some((shown_at, event))
+    }
+
+    /// The stream that was reported last, if it rests and its program has sent something on it since: the answer is about to come. A proxy sends so when
+    /// its client has woken it.
+    fn awaited(&self) -> Option<RawFd> {
+        let fd = self.last_reported.filter(|_| self.active.is_empty())?;
+        self.at(fd).filter(|entry| !entry.rests() && entry.has_sent()).map(|_| fd)
     }
 
     /// Whether what the kernel reported under `data` is the set's only stream, before it was taken over: it is not its own company.
