@@ -292,6 +292,27 @@ fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
 }
 
 #[test]
+fn an_answer_is_looked_for_though_the_set_has_rested() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    let fd = server.1.as_raw_fd();
+    set.add(fd, &server.0, IN, 7).expect("room");
+    assert_eq!(send(&client, b"b"), Ok(1));
+    assert_eq!((wait(&set, 0).len(), read(&server)), (1, Ok(1)));
+    let looks = |set: &EpollSet| {
+        let mut state = locked(&set.state);
+        set.spin(&mut state, None, &mut |_, _, _| Ok(()), &mut Vec::new(), &mut Vec::new(), 2).expect("no error");
+        state.active.contains(&fd)
+    };
+    assert!(set.lie_down(&mut locked(&set.state)));
+    assert!(!looks(&set), "its program has sent nothing");
+    assert_eq!(send(&server, b"question"), Ok(8));
+    assert!(looks(&set));
+    assert!(set.lie_down(&mut locked(&set.state)));
+    assert!(!looks(&set), "the question had its look");
+}
+
+#[test]
 fn a_timed_wait_is_for_what_leaves_half_of_a_processor() {
     let [client, server] = pair();
     let (_epfd, set) = set();
