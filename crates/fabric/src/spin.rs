@@ -149,6 +149,11 @@ impl Courtesies {
     }
 }
 
+/// Whether a busy third party is there at the time `now`: a spinner of this process gave it a turn lately, and gives none for a while.
+pub fn is_contended(now: u64) -> bool {
+    COURTESIES.next(now) > now.saturating_add(COURTESY)
+}
+
 impl Spinner {
     /// Looks from now on, for at most `longest` nanoseconds, and not beyond `deadline` on [`now`]'s clock.
     pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
@@ -562,5 +567,6 @@ mod tests {
         let later = time + 100_000_000_000;
         courtesies.burn(later);
         assert_eq!(courtesies.next(later), later + PAUSE_OF_COURTESY + COURTESY);
+        assert_eq!(courtesies.next(later + PAUSE_OF_COURTESY), later + PAUSE_OF_COURTESY + COURTESY);
     }
 }

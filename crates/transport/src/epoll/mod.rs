@@ -79,6 +79,8 @@ struct State {
     vouched: u64,
     /// Until then a stream that is read shares the server with others.
     company_until: u64,
+    /// As `company_until`, where the others are plain descriptors.
+    plain_until: u64,
     last_reported: Option<RawFd>,
     /// Of a process whose connections go over ports.
     office: Option<Arc<Office>>,

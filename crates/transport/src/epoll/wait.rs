@@ -11,7 +11,7 @@ use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
 };
-use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
+use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, is_contended, processor};
 use smallvec::SmallVec;
 use std::{
     cell::Cell,
@@ -301,6 +301,7 @@ impl EpollSet {
         }
         if company {
             state.company_until = now().saturating_add(COMPANY);
+            state.plain_until = state.company_until;
         }
     }
 
@@ -319,7 +320,7 @@ impl EpollSet {
         }
         let own = processor();
         let awaited = state.awaited();
-        if state.active.is_empty() && awaited.is_none() {
+        if state.active.is_empty() && awaited.is_none() || state.is_crowded() {
             return Ok(None);
         }
         let busy = state.busy().chain(awaited.and_then(|fd| state.at(fd)));
@@ -401,6 +402,12 @@ impl State {
     fn awaited(&self) -> Option<RawFd> {
         let fd = self.last_reported.filter(|_| self.active.is_empty())?;
         self.at(fd).filter(|entry| !entry.rests() && entry.has_sent()).map(|_| fd)
+    }
+
+    /// Whether looking would hold up what the set is waiting for: plain descriptors are busy, whose peers may need this processor; a third party needs it, so
+    /// that no turn is given to them; and while the program sleeps several connections have something for it.
+    fn is_crowded(&self) -> bool {
+        self.active.len() > 1 && self.glanced < self.plain_until && is_contended(self.glanced)
     }
 
     /// Whether what the kernel reported under `data` is the set's only stream, before it was taken over: it is not its own company.
