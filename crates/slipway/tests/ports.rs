@@ -375,6 +375,8 @@ fn one_that_is_stopped_holds_nobody_up() {
         named(&own["processes"][0], theirs).1["peers"].clone()
     };
     assert_eq!(line_peer()[0]["pid"], helper.0.id());
+    let mut watch = Running::start(ports(&[&helper.pid(), "--json", "--watch=0.1"]));
+    watch.wait_line("{");
     helper.stop();
     let silent = Running::start(ports(&[&helper.pid()])).finish();
     assert_eq!(silent.code(), NO_ANSWER);
@@ -386,6 +388,9 @@ fn one_that_is_stopped_holds_nobody_up() {
     assert_eq!(run(&[&helper.pid()]).code(), 0);
     tell_to_end(theirs);
     helper.ends_well();
+    // It outlasts the stop, and ends with the process.
+    let watched = watch.finish();
+    assert!(watched.code() == 0 && watched.stderr.contains("looking again"), "{watched:?}");
 }
 
 /// Descriptors that a process has open.

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::args::PortsOptions;
-use crate::failure::{Failure, NO_SERVER};
+use crate::failure::{Failure, NO_ANSWER, NO_SERVER};
 use crate::session::process::wait;
 use look::Look;
 use model::Report;
@@ -69,13 +69,17 @@ fn watch(options: &PortsOptions, interval: Duration, first: Look, report: Report
             writeln!(out)?;
         }
         out.flush()?;
-        wait(&mut [], Some(Instant::now() + interval))?;
-        let next = Look::take()?;
-        let chosen = match next.choose(options.pid) {
-            Ok(chosen) => chosen,
-            // The end of the process is the end of the watch, not a failure of it.
-            Err(failure) if failure.code == NO_SERVER => return Ok(()),
-            Err(failure) => return Err(failure.into()),
+        let (next, chosen) = loop {
+            wait(&mut [], Some(Instant::now() + interval))?;
+            let next = Look::take()?;
+            match next.choose(options.pid) {
+                Ok(chosen) => break (next, chosen),
+                // The end of the process is the end of the watch, not a failure of it.
+                Err(failure) if failure.code == NO_SERVER => return Ok(()),
+                // It answered before, and may be stopped or busy for a while.
+                Err(failure) if failure.code == NO_ANSWER => eprintln!("slipway: {}; looking again", failure.message),
+                Err(failure) => return Err(failure.into()),
+            }
         };
         report = model::report(&next, &chosen, Some(&look));
         look = next;
