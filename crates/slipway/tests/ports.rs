@@ -384,13 +384,12 @@ fn one_that_is_stopped_holds_nobody_up() {
     let all = report(&[], &[std::process::id()]);
     assert!(find(&all["unanswered"], "pid", helper.0.id())["why"].as_str().is_some_and(|why| why.contains("in time")));
     find(&all["processes"], "pid", std::process::id());
+    watch.wait_error("looking again");
     helper.signal(Signal::CONT);
     assert_eq!(run(&[&helper.pid()]).code(), 0);
     tell_to_end(theirs);
     helper.ends_well();
-    // It outlasts the stop, and ends with the process.
-    let watched = watch.finish();
-    assert!(watched.code() == 0 && watched.stderr.contains("looking again"), "{watched:?}");
+    assert_eq!(watch.finish().code(), 0, "the watch ends with the process");
 }
 
 /// Descriptors that a process has open.
