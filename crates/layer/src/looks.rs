@@ -8,14 +8,18 @@ use crate::{
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags, Stat, openat2},
     io::Errno,
+    time::{ClockId, Timespec, clock_gettime},
 };
+use std::collections::HashSet;
 
 /// What was found since it was cleared.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     is_on: bool,
     /// Directories that were entered without links on the way.
-    entered: Vec<TreePath>,
+    entered: HashSet<TreePath>,
+    /// In which tick of the clock, where they are kept from one call to the next.
+    tick: Option<Timespec>,
     stats: Vec<(TreePath, Result<Stat, Errno>)>,
 }
 
@@ -23,7 +27,20 @@ impl View {
     /// Begins to remember what the host has, or ends that: between the two its names are looked at once. Whoever else changes them at that
     /// time has done so before or after.
     pub fn remember_looks(&self, is_on: bool) {
-        *self.looks.borrow_mut() = Looks { is_on, ..Looks::default() };
+        let mut looks = self.looks.borrow_mut();
+        looks.is_on = is_on;
+        looks.stats.clear();
+        let tick = self.keeps_entered.then(|| clock_gettime(ClockId::MonotonicCoarse));
+        if tick.is_none() || looks.tick != tick {
+            looks.entered.clear();
+            looks.tick = tick;
+        }
+    }
+
+    /// Directories of the host's that were entered need not be entered again in the same tick of the kernel's clock, some milliseconds: a link
+    /// that another program puts there meanwhile would be followed on the host, and not in the view.
+    pub fn keep_entered(&mut self) {
+        self.keeps_entered = true;
     }
 
     /// What goes through to the host may be changed by the call itself; what one user may see, another may not.
@@ -50,7 +67,7 @@ impl View {
             Err(error) => return Err(error),
         }
         if self.remembers(dir) {
-            self.looks.borrow_mut().entered.push(dir.clone());
+            self.looks.borrow_mut().entered.insert(dir.clone());
         }
         Ok(())
     }

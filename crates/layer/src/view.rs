@@ -132,6 +132,8 @@ pub struct View {
     /// This process's user.
     pub(crate) user: u32,
     pub(crate) looks: RefCell<Looks>,
+    /// See [`Self::keep_entered`].
+    pub(crate) keeps_entered: bool,
     /// See [`Self::wait_elsewhere`], and what was to be waited for.
     pub(crate) waits_elsewhere: bool,
     pub(crate) awaited: RefCell<Option<OwnedFd>>,
@@ -151,6 +153,7 @@ impl View {
             caller: None,
             user: geteuid().as_raw(),
             looks: RefCell::default(),
+            keeps_entered: false,
             waits_elsewhere: false,
             awaited: RefCell::default(),
         };
@@ -461,7 +464,10 @@ impl View {
     /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the
     /// host: where these are there, without links, one look at the last of them tells that of all.
     fn scaffolded(&self, at: &TreePath, rest: &[Cow<'_, [u8]>]) -> Option<TreePath> {
-        if rest.iter().any(|name| matches!(&**name, b"." | b"..") || name.len() > NAME_MAX) {
+        let is_known = |name: &[u8]| self.layers.iter().any(|layer| layer.tree.entries.contains_key(name));
+        if at.components().next().or_else(|| rest.last().map(AsRef::as_ref)).is_none_or(|first| !is_known(first))
+            || rest.iter().any(|name| matches!(&**name, b"." | b"..") || name.len() > NAME_MAX)
+        {
             return None;
         }
         let names: Vec<&[u8]> = at.components().chain(rest.iter().rev().map(AsRef::as_ref)).collect();

@@ -155,6 +155,28 @@ fn one_call_looks_at_the_host_once() {
 }
 
 #[test]
+fn directories_that_were_entered_are_again_in_another_tick() {
+    let dir = TempDir::new().expect("a directory");
+    let mut view = view(dir.path(), Rules::default());
+    view.keep_entered();
+    let enter = |path: &str| {
+        view.remember_looks(true);
+        let entered = view.enter_on_host(&TreePath::literal(path));
+        view.remember_looks(false);
+        entered
+    };
+    assert_eq!(enter("a/b/c"), Ok(()));
+    fs::rename(dir.path().join("host/a/b"), dir.path().join("host/moved")).expect("rename");
+    // Of another name nothing is known.
+    assert_eq!(enter("a/b"), Err(Errno::NOENT));
+    let start = std::time::Instant::now();
+    while enter("a/b/c").is_ok() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(60), "it is kept for ever");
+    }
+    assert_eq!(enter("a/b/c"), Err(Errno::NOENT));
+}
+
+#[test]
 fn removed_names_share_one_file() {
     use std::os::unix::fs::MetadataExt;
     let dir = TempDir::new().expect("a directory");

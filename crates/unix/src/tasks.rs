@@ -247,17 +247,17 @@ pub(crate) fn read_string(tid: u32, address: u64, limit: usize) -> Result<Vec<u8
     const PAGE: usize = 4096;
     let mut bytes = Vec::new();
     while bytes.len() < limit {
-        let at = address + bytes.len() as u64;
+        let start = bytes.len();
+        let at = address + start as u64;
         // The string may end just before a page that is not there.
-        let mut chunk = [0; PAGE];
         let count = PAGE - at as usize % PAGE;
-        let count = if bytes.is_empty() { count.min(256) } else { count };
-        let count = sys::read_memory(tid, at, &mut chunk[..count])?;
-        if let Some(end) = chunk[..count].iter().position(|byte| *byte == 0) {
-            bytes.extend_from_slice(&chunk[..end]);
+        bytes.resize(start + if start == 0 { count.min(256) } else { count }, 0);
+        let count = sys::read_memory(tid, at, &mut bytes[start..])?;
+        bytes.truncate(start + count);
+        if let Some(end) = bytes[start..].iter().position(|byte| *byte == 0) {
+            bytes.truncate(start + end);
             return if bytes.len() < limit { Ok(bytes) } else { Err(Errno::NAMETOOLONG) };
         }
-        bytes.extend_from_slice(&chunk[..count]);
     }
     Err(Errno::NAMETOOLONG)
 }

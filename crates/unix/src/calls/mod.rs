@@ -97,6 +97,9 @@ impl Server {
         program: &Program<'_>,
     ) -> Result<Self, Error> {
         view.wait_elsewhere();
+        if !program.contain {
+            view.keep_entered();
+        }
         let files = view.layers().iter().map(|layer| TreePath::literal(layer.dir().join("files").as_os_str().as_encoded_bytes()));
         let files: Vec<TreePath> = files.collect();
         let index = if program.net_only || program.contain { None } else { Index::new(&mut view, files.last(), store.to_path()) };
