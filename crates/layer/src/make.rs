@@ -15,7 +15,7 @@ use rustix::{
 
 impl View {
     /// Gives what was made to the caller; to the group of its directory where that is asked for.
-    fn give(&self, at: At<'_>, path: &TreePath) -> Result<(), Errno> {
+    pub(crate) fn give(&self, at: At<'_>, path: &TreePath) -> Result<(), Errno> {
         let Some(caller) = &self.caller else { return Ok(()) };
         let (uid, gid) = caller.owner();
         let inherits = self.find(&path.parent())?.stat.st_mode & 0o2000 != 0;

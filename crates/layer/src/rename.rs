@@ -16,7 +16,7 @@ use rustix::{
 use std::collections::HashMap;
 
 impl View {
-    /// Renames, replaces, or exchanges two names.
+    /// Renames, replaces, or exchanges two names. The flags are ones that go together.
     ///
     /// # Errors
     /// Of renameat2; EXDEV between the layer and what goes through to the host.
@@ -35,7 +35,7 @@ impl View {
         if flags.contains(RenameFlags::NOREPLACE) && other.is_some() {
             return Err(Errno::EXIST);
         }
-        if flags.intersects(!(RenameFlags::EXCHANGE | RenameFlags::NOREPLACE)) || is_mark(to.name()) {
+        if is_mark(to.name()) {
             return Err(Errno::INVAL);
         }
         if self.is_hidden(to) {
@@ -90,7 +90,7 @@ impl View {
             }
             return Ok(());
         }
-        self.move_name(top, &from.path, to)
+        self.move_name(top, &from.path, to, flags & RenameFlags::WHITEOUT)
     }
 
     /// Whether this user may move it there: a directory's `..` changes with the directory that it is in.
@@ -101,17 +101,18 @@ impl View {
         accessat(self.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)
     }
 
-    /// What hides the old name is made first: then nothing that it takes can be missing between the two steps.
-    fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
+    /// What hides the old name is made first: then nothing that it takes can be missing between the two steps. What a program asks for instead (a
+    /// device, `RENAME_WHITEOUT`) the kernel makes in the step itself.
+    fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath, leaves: RenameFlags) -> Result<(), Errno> {
         if let Some(left) = self.layers[top].log.hide.clone() {
             self.layers[top].finish_rename(&left)?;
             self.layers[top].changes.names.push(left);
         }
-        if !self.shows_below(from) {
-            return self.move_node(top, from, to);
+        if !leaves.is_empty() || !self.shows_below(from) {
+            return self.move_node(top, from, to, leaves);
         }
         let whiteout = self.layers[top].temporary_whiteout()?;
-        let moved = self.note(Line::Hide(from.clone())).and_then(|()| self.move_node(top, from, to));
+        let moved = self.note(Line::Hide(from.clone())).and_then(|()| self.move_node(top, from, to, leaves));
         if self.in_top(from).is_some() {
             let _ = unlinkat(&self.layers[top].work, &whiteout, AtFlags::empty());
         } else {
@@ -122,7 +123,7 @@ impl View {
         moved
     }
 
-    fn move_node(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
+    fn move_node(&mut self, top: usize, from: &TreePath, to: &TreePath, leaves: RenameFlags) -> Result<(), Errno> {
         let replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
         let moves_dir = matches!(self.in_top(from), Some(Node::Dir(_)));
         if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
@@ -130,23 +131,28 @@ impl View {
             let temporary = self.layers[top].temporary();
             let (old, new) = (self.at(Place::Layer(top), from), self.at(Place::Layer(top), to));
             move_dirs(old, new, RenameFlags::EXCHANGE)?;
-            if let Err(error) = move_dirs(old, self.in_work(top, &temporary), RenameFlags::empty()) {
+            if let Err(error) = move_dirs(old, self.in_work(top, &temporary), leaves) {
                 move_dirs(old, new, RenameFlags::EXCHANGE)?;
                 return Err(error);
             }
-            self.set_moved(top, from, to);
+            self.set_moved(top, from, to, leaves)?;
             return self.retire(&temporary);
         }
         let layer = &self.layers[top];
-        renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
-        self.set_moved(top, from, to);
+        renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), leaves)?;
+        self.set_moved(top, from, to, leaves)?;
         replaced.map_or(Ok(()), |replaced| self.forget_copy(&replaced))
     }
 
-    fn set_moved(&mut self, top: usize, from: &TreePath, to: &TreePath) {
+    fn set_moved(&mut self, top: usize, from: &TreePath, to: &TreePath, leaves: RenameFlags) -> Result<(), Errno> {
         if let Some(node) = self.layers[top].tree.take(from) {
             self.set(to, node);
         }
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        self.set(from, Node::Leaf);
+        self.give(self.at(Place::Layer(top), from), from)
     }
 
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]

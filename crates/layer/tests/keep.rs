@@ -1,9 +1,10 @@
 //! Keeping a layer: conflicts, chosen paths, steps that fail.
 
+use rustix::{fs::RenameFlags, io::Errno};
 use slipway_layer::{About, Error, Kept, Rules, View};
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };
@@ -32,6 +33,34 @@ fn all_of_it() {
         assert!(!host.join(gone).exists(), "{gone}");
     }
     assert!(matches!(bench.store.about("l"), Err(Error::Missing(_))));
+}
+
+#[test]
+fn a_device_that_a_rename_left() {
+    let fill = |host: &Path| {
+        fs::write(host.join("file"), "text").expect("write");
+        fs::create_dir_all(host.join("dir/sub")).expect("mkdir");
+    };
+    let bench = Bench::over(fill, |_, _| {});
+    let left = |from: &str, to: &str| {
+        let mut done = Ok(());
+        bench.change(|view| done = view.rename(&view.find(&path(from)).expect("find"), &path(to), RenameFlags::WHITEOUT));
+        done
+    };
+    let done = left("file", "new");
+    if done == Err(Errno::INVAL) {
+        // overlayfs has none.
+        return;
+    }
+    assert_eq!((done, left("dir", "moved")), (Ok(()), Ok(())));
+    // Opened again, the layer has them still.
+    bench.change(|view| assert_eq!(view.find(&path("dir")).expect("find").kind(), rustix::fs::FileType::CharacterDevice));
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+    for name in ["file", "dir"] {
+        let stat = fs::symlink_metadata(bench.host().join(name)).expect("stat");
+        assert!(stat.file_type().is_char_device() && stat.rdev() == 0 && stat.mode() & 0o7777 == 0, "{name}");
+    }
+    assert!(bench.text("new") == "text" && bench.host().join("moved/sub").is_dir());
 }
 
 #[test]

@@ -94,8 +94,11 @@ impl Server {
     }
 
     pub(super) fn rename(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: u32) -> Reply {
+        let flags = RenameFlags::from_bits_retain(flags);
+        if flags != RenameFlags::EXCHANGE && !(RenameFlags::NOREPLACE | RenameFlags::WHITEOUT).contains(flags) {
+            return Err(Errno::INVAL);
+        }
         let (from, to) = (read_string(caller.tid, from, PATH_MAX)?, read_string(caller.tid, to, PATH_MAX)?);
-        let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
         let old = self.lookup_last(caller, from_dir, &from)?;
         let new = self.lookup_last(caller, to_dir, &to)?;
         let found = old.to_rename(&from, &new, &to, flags.contains(RenameFlags::EXCHANGE))?;
