@@ -311,10 +311,10 @@ impl View {
         }
         let shows_below = self.shows_below(path);
         let layer = &mut self.layers[top];
-        // Neither a tree nor the copy of a file: nothing is to be forgotten with it.
+        // Neither a tree nor the last name of a copy: nothing is to be forgotten with it.
         if found.kind() != FileType::Directory
             && found.place == Place::Layer(top)
-            && !layer.log.copies.contains_key(&found.stat.st_ino)
+            && (found.stat.st_nlink > 1 || !layer.log.copies.contains_key(&found.stat.st_ino))
         {
             if !shows_below {
                 unlinkat(&layer.files, path.relative(), AtFlags::empty())?;

@@ -440,3 +440,14 @@ fn renames_that_leave_a_device() {
         assert_eq!(printed(LEAVES, Some(options), tree), native, "{options:?}");
     }
 }
+
+/// What a descriptor shows of a file of the host's that was written, and has lost one of its names.
+#[test]
+fn a_copy_has_its_number_by_all_names() {
+    let script = "import os
+fd = os.open('x', os.O_RDWR); os.link('x', 'new'); os.unlink('x')
+print(os.fstat(fd).st_ino == os.stat('new').st_ino, os.fstat(fd).st_nlink)";
+    for options in [None, Some(&["--net-only"][..]), Some(&[])] {
+        assert_eq!(printed(script, options, tree), "True 1\n", "{options:?}");
+    }
+}
