@@ -4,6 +4,7 @@ use crate::{
     change::{log_error, mark},
     copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode},
     path::TreePath,
+    store::Layer,
     tree::{Dir, Node, OPAQUE, WHITEOUT},
     view::{Found, Place, View},
 };
@@ -184,16 +185,23 @@ impl View {
         Ok(file)
     }
 
-    /// Links a file without a name, which is open, to a name.
+    /// Gives a file that is open a name.
     ///
     /// # Errors
-    /// Of linkat; EXDEV if it is not in the layer's file system, or has a name: that may be the host's, which writing to the new one would change.
+    /// Of linkat; EXDEV if it is not in the layer's file system, or has names and is not the layer's: they may be the host's, which writing to the new
+    /// one would change.
     pub fn link_open(&mut self, fd: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
         use rustix::fd::AsRawFd;
+        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
         if fs::fstat(fd)?.st_nlink != 0 {
-            return Err(Errno::XDEV);
+            // Where it was opened, also if it has lost that name, or never had it.
+            let name = TreePath::literal(fs::readlinkat(fs::CWD, &link, Vec::new())?.as_bytes());
+            let is_in = |layer: &Layer| name.is_within(&TreePath::literal(layer.dir.as_os_str().as_encoded_bytes()));
+            let fits = if self.is_through(path) { self.is_through(&name) } else { self.layers.last().is_some_and(is_in) };
+            if !fits {
+                return Err(Errno::XDEV);
+            }
         }
-        let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        self.place(path, Node::Leaf, |at| linkat(fs::CWD, name, at.dir, at.name, AtFlags::SYMLINK_FOLLOW))
+        self.place(path, Node::Leaf, |at| linkat(fs::CWD, link, at.dir, at.name, AtFlags::SYMLINK_FOLLOW))
     }
 }

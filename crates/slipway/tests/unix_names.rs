@@ -451,3 +451,39 @@ print(os.fstat(fd).st_ino == os.stat('new').st_ino, os.fstat(fd).st_nlink)";
         assert_eq!(printed(script, options, tree), "True 1\n", "{options:?}");
     }
 }
+
+/// Further names for what is open, whether it has one still or not.
+const LINKS: &str = r#"
+import ctypes, errno, os
+c = ctypes.CDLL(None, use_errno=True)
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def link(fd, name):
+    for call in (fd, b"", -100, name.encode(), 0x1000), (-100, b"/proc/self/fd/%d" % fd, -100, (name + "2").encode(), 0x400):
+        print(name, c.linkat(*call) == 0 or errno.errorcode[ctypes.get_errno()], end=" ")
+    # What only reads may read the host's file, which has other names.
+    print(os.fstat(fd).st_nlink if fd not in (reads, others) else "", [tried(lambda: (os.stat(name + end).st_ino == os.fstat(fd).st_ino, open(name + end).read())) for end in ("", "2")])
+reads = others = -1
+def lose(*names): [os.unlink(name + end) for name in names for end in ("", "2")]
+unnamed = os.open("a", os.O_TMPFILE | os.O_RDWR); os.write(unnamed, b"made")
+link(unnamed, "one"); link(unnamed, "a/two"); os.rename("one", "three"); link(unnamed, "four")
+lose("a/two", "four"); os.unlink("one2"); link(unnamed, "five"); lose("five"); os.unlink("three"); link(unnamed, "none")
+os.mkdir("new")
+for name in "new/file", "x", "a/b/z":
+    fd = os.open(name, os.O_RDWR | os.O_CREAT); os.write(fd, b"written"); link(fd, "by"); os.unlink(name); link(fd, "on")
+    open(name, "w").write("another"); link(fd, "still"); os.rename("by", "a/y"); link(fd, "moved")
+    lose("on", "still", "moved"); os.unlink("by2"); link(fd, "again"); lose("again"); os.rename("d/x", "a/y"); link(fd, "gone"); os.rename("a/y", "d/x")
+reads, others = os.open("a/x", os.O_RDONLY), os.open("d/g", os.O_RDONLY)
+link(reads, "r"); os.rename("a/x", "moved"); open("a/x", "w").write("another"); link(reads, "l")
+lose("r", "l"); os.unlink("moved"); link(reads, "none"); os.rename("d", "e"); link(others, "t"); os.unlink("e/g"); link(others, "u")
+dir, (end, _) = os.open("a", os.O_RDONLY), os.pipe(); link(dir, "never"); link(end, "never")
+"#;
+
+#[test]
+fn further_names_for_what_is_open() {
+    let native = printed(LINKS, None, tree);
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(printed(LINKS, Some(options), tree), native, "{options:?}");
+    }
+}

@@ -6,7 +6,8 @@ use crate::{
     tasks::{Caller, read_string},
 };
 use rustix::{
-    fs::{FileType, Mode, RenameFlags, lgetxattr},
+    fd::OwnedFd,
+    fs::{FileType, Mode, RenameFlags, fstat, lgetxattr},
     io::Errno,
 };
 use slipway_layer::{Found, Place, Resolved, TreePath};
@@ -122,13 +123,7 @@ impl Server {
         if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let open = self.fetch(caller, from_dir)?;
             let new = self.free_name(caller, to_dir, to, false)?;
-            return done(match self.object_here(&open)? {
-                Object::Named(path, _) => {
-                    let found = self.view.find(&path)?;
-                    self.view.link(&found, &new)
-                }
-                Object::Unnamed => self.view.link_open(&open, &new),
-            });
+            return self.link_opened(&open, &new);
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
         let found: Found = old.found.clone().ok_or(Errno::NOENT)?;
@@ -143,8 +138,22 @@ impl Server {
             }
             let open =
                 rustix::fs::open(old.path.to_path(), rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC, Mode::empty())?;
-            return done(self.view.link_open(&open, &new));
+            return self.link_opened(&open, &new);
         }
         done(self.view.link(&found, &new))
+    }
+
+    /// Gives what is open one more name. The layer's own files the kernel finds by the descriptor, whatever became of their names.
+    fn link_opened(&mut self, open: &OwnedFd, new: &TreePath) -> Reply {
+        if let Object::Named(name, false) = self.object_here(open)? {
+            let stat = fstat(open)?;
+            match self.found_still(stat, &name).or_else(|| self.found_elsewhere(stat)) {
+                Some(found) => return done(self.view.link(&found, new)),
+                // It was removed in the layer, or replaced.
+                None if !self.view.is_through(&name) => return Err(Errno::NOENT),
+                None => {}
+            }
+        }
+        done(self.view.link_open(open, new))
     }
 }
