@@ -483,7 +483,7 @@ dir, (end, _) = os.open("a", os.O_RDONLY), os.pipe(); link(dir, "never"); link(e
 #[test]
 fn further_names_for_what_is_open() {
     let native = printed(LINKS, None, tree);
-    for options in [&["--net-only"][..], &[]] {
+    for options in [&["--net-only"][..], &[], &["--allow-write", "."]] {
         assert_eq!(printed(LINKS, Some(options), tree), native, "{options:?}");
     }
 }

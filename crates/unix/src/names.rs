@@ -129,8 +129,7 @@ impl Server {
         let Ok(stat) = statat(CWD, link.absolute(), AtFlags::empty()) else { return true };
         let is_given = || FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && self.is_given(caller, link, &stat);
         FileType::from_raw_mode(stat.st_mode) == FileType::Directory
-            || self.view.is_through(name)
-            || self.found_still(stat, name).is_some() && (is_top || !is_given())
+            || self.found_still(stat, name).is_some() && (is_top || self.view.is_through(name) || !is_given())
     }
 
     /// What has a name in the tree of the object that a link of /proc led to.
