@@ -4,6 +4,7 @@
 //! that hides a name below is two, and the log says so between them.
 
 use crate::{
+    changes::Scaffold,
     copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
@@ -157,7 +158,7 @@ impl View {
             missing.push(std::mem::replace(&mut dir, parent));
         }
         // Where only the host has something, each is made from the one above it: the way from the root costs more the deeper it is.
-        let mut last: Option<Pair> = None;
+        let (mut last, mut is_first): (Option<Pair>, _) = (None, true);
         while let Some(path) = missing.pop() {
             let below = match &last {
                 Some(last) => {
@@ -169,10 +170,11 @@ impl View {
             if below.kind() != FileType::Directory {
                 return Err(Errno::NOTDIR);
             }
-            match &last {
-                Some(_) => self.note_base_as(&path, Some(Stamp::new(&below.stat, true)))?,
-                None => self.note_base(&path)?,
+            // Whether a directory above it is a link below this layer is looked at once.
+            if std::mem::take(&mut is_first) {
+                self.note_base(&path)?;
             }
+            self.note_base_as(&path, Some(Stamp::new(&below.stat, below.place == Place::Host)))?;
             let temporary = self.layers[top].temporary();
             let from = last.as_ref().map_or_else(|| self.at(below.place, &path), |last| last.at(&last.host, &path));
             let to = self.in_work(top, &temporary);
@@ -181,9 +183,10 @@ impl View {
             if self.user != 0 {
                 set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
             }
-            let is_hosts = !missing.is_empty() && self.sources(&path) == [Place::Host];
-            let next = is_hosts.then(|| Pair::open(from, to)).transpose()?;
-            self.enter_copy(&temporary, &below)?;
+            let is_hosts = last.is_some() || self.sources(&path) == [Place::Host];
+            let next = (is_hosts && !missing.is_empty()).then(|| Pair::open(from, to)).transpose()?;
+            let original = if is_hosts { below.stat } else { self.shown(&below) };
+            let (host, layer) = self.enter_copy_of(&temporary, &original)?;
             match &last {
                 Some(last) => {
                     let dir = At { dir: last.layer.as_fd(), name: b"." };
@@ -193,7 +196,13 @@ impl View {
                     self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), &path))?
                 }
             }
-            self.set(&path, Node::Dir(Dir::default()));
+            self.layers[top].tree.set(&path, Node::Dir(Dir::default()));
+            let changes = &mut self.layers[top].changes;
+            if is_hosts {
+                changes.scaffolds.push(Scaffold { path, host, layer });
+            } else {
+                changes.names.push(path);
+            }
             last = next;
         }
         Ok(())
@@ -208,12 +217,17 @@ impl View {
     }
 
     /// Remembers whose copy the file of that name in `work` is.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
     pub(crate) fn enter_copy(&mut self, temporary: &[u8], original: &Found) -> Result<(), Errno> {
-        let top = self.top_index()?;
-        let stat = At { dir: self.layers[top].work.as_fd(), name: temporary }.stat()?;
-        let original = self.shown(original);
-        self.note(Line::Copy { of: (u64::from(original.st_dev), original.st_ino), ino: stat.st_ino })
+        self.enter_copy_of(temporary, &self.shown(original)).map(drop)
+    }
+
+    /// The same of what shows this: that one, and the copy.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    fn enter_copy_of(&mut self, temporary: &[u8], original: &Stat) -> Result<(File, File), Errno> {
+        let stat = self.in_work(self.top_index()?, temporary).stat()?;
+        let of = (u64::from(original.st_dev), original.st_ino);
+        self.note(Line::Copy { of, ino: stat.st_ino })?;
+        Ok((of, (stat.st_dev.into(), stat.st_ino)))
     }
 
     /// Makes a copy of a file in the topmost layer, where it is not one of it already; a directory gets attributes of its own.
@@ -424,6 +438,9 @@ impl View {
         }
     }
 }
+
+/// Device and number.
+type File = (u64, u64);
 
 /// A directory on the host and the one over it in the layer.
 struct Pair {

@@ -19,11 +19,24 @@ pub enum Said {
     Dir,
 }
 
+/// A directory that a layer got because something below it was changed, over one that only the host has.
+#[derive(Debug)]
+pub struct Scaffold {
+    /// Its name.
+    pub path: TreePath,
+    /// Device and number of the host's.
+    pub host: (u64, u64),
+    /// Those of the layer's.
+    pub layer: (u64, u64),
+}
+
 /// What a layer began to say.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// Of these names, and of those below them.
     pub names: Vec<TreePath>,
+    /// Of these, each before those below it.
+    pub scaffolds: Vec<Scaffold>,
     /// The file with this number in the layer is the copy of that (device, number), or is none any more.
     pub copies: Vec<(u64, Option<(u64, u64)>)>,
 }

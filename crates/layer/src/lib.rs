@@ -29,7 +29,7 @@ mod way;
 mod within;
 
 pub use change::Attribute;
-pub use changes::{Changes, Said};
+pub use changes::{Changes, Said, Scaffold};
 pub use diff::{Change, Kind};
 pub use keep::{Conflict, Kept, Recovered};
 pub use list::Entry;

@@ -5,7 +5,11 @@ use rustix::{
     io::Errno,
 };
 use slipway_layer::{About, Attribute, Found, Place, PlainLinks, Rules, Store, TreePath, View};
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, symlink},
+    path::Path,
+};
 use tempfile::TempDir;
 
 fn look(view: &View, path: &str) -> Result<Found, Errno> {
@@ -178,7 +182,6 @@ fn directories_that_were_entered_are_again_in_another_tick() {
 
 #[test]
 fn removed_names_share_one_file() {
-    use std::os::unix::fs::MetadataExt;
     let dir = TempDir::new().expect("a directory");
     let mut view = view(dir.path(), Rules::default());
     let names = ["a/b/c/old", "a/b/c/d", "other/c/old"];
@@ -195,4 +198,30 @@ fn removed_names_share_one_file() {
     let made = look(&view, "/a/b/c/old").expect("made");
     view.remove(&made, false).expect("remove");
     assert!(names.iter().all(|name| look(&view, &format!("/{name}")).is_err() && number(name) == number(names[0])));
+}
+
+#[test]
+fn what_a_change_says_of_the_directories_above_it() {
+    const DEEP: usize = 300;
+    let dir = TempDir::new().expect("a directory");
+    let deep = |count: usize| TreePath::literal("d/".repeat(count));
+    let mut view = view(dir.path(), Rules::default());
+    fs::create_dir_all(dir.path().join("host").join("d/".repeat(DEEP))).expect("directories");
+    view.take_changes();
+    let (first, second) = (deep(DEEP).join(b"first"), deep(DEEP).join(b"second"));
+    view.create(&first, OFlags::WRONLY, Mode::RUSR).expect("create");
+    let changes = view.take_changes();
+    // The numbers are with each of them: nobody has to look it up.
+    assert_eq!((changes.names, changes.scaffolds.len()), (vec![first], DEEP));
+    let numbers = |tree: &str, path: &TreePath| {
+        let stat = fs::symlink_metadata(dir.path().join(tree).join(&path.to_path().to_string_lossy()[1..])).expect("a directory");
+        (stat.dev(), stat.ino())
+    };
+    for (said, count) in changes.scaffolds.iter().zip(1..) {
+        assert_eq!(said.path, deep(count));
+        assert_eq!((said.host, said.layer), (numbers("host", &said.path), numbers("store/l/files", &said.path)));
+    }
+    assert!(view.shows_hosts_dir(&deep(DEEP)));
+    view.create(&second, OFlags::WRONLY, Mode::RUSR).expect("create");
+    assert!(view.take_changes().scaffolds.is_empty());
 }

@@ -373,13 +373,18 @@ fn a_change_in_a_deep_directory_takes_no_minutes() {
     const DEEP: usize = 500;
     let script = format!(
         "import os
+one, two = 'b/' * {DEEP}, 'c/' * {DEEP}
+os.rename(one + 'old', two + 'new'); print(os.listdir(one), os.listdir(two), os.path.exists(one + 'old'), open(two + 'new').read())
 for n in range({DEEP}): os.chdir('a')
 open('file', 'w').write('new'); print(open('file').read(), os.listdir())
 os.rename('file', '../there')
 for n in range({DEEP}): os.chdir('..')
 print(open('a/' * ({DEEP} - 1) + 'there').read(), sorted(os.listdir('a/' * ({DEEP} - 1))))"
     );
-    let make = |dir: &Path| fs::create_dir_all(dir.join("a/".repeat(DEEP))).expect("mkdir");
+    let make = |dir: &Path| {
+        ["a/", "b/", "c/"].iter().for_each(|name| fs::create_dir_all(dir.join(name.repeat(DEEP))).expect("mkdir"));
+        fs::write(dir.join("b/".repeat(DEEP) + "old"), "old").expect("write");
+    };
     let native = printed(&script, None, make);
     assert_eq!(printed(&script, Some(&[]), make), native);
 }

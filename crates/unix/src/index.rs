@@ -19,7 +19,7 @@ use slipway_fabric::sync::{
     Ordering::{Acquire, Relaxed, Release},
     Shared, fence,
 };
-use slipway_layer::{Changes, Links, Place, PlainLinks, Said, TreePath, View};
+use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Scaffold, TreePath, View};
 use std::{
     collections::{HashMap, HashSet},
     ffi::OsStr,
@@ -303,9 +303,7 @@ impl Index {
     fn enter(&mut self, view: &View, said: Vec<(TreePath, Said)>, is_top: bool) {
         // What goes through to the host is the host's, whatever a layer has there.
         for (path, what) in said.into_iter().filter(|(path, _)| !view.is_through(path)) {
-            for place in self.missing.remove(&path).unwrap_or_default() {
-                self.forget_place(place);
-            }
+            self.forget_missing(&path);
             match what {
                 Said::Leaf if is_top => self.say(&path, at::NAME_LEAF),
                 Said::Dir if is_top => self.enter_dir(view, &path),
@@ -346,8 +344,16 @@ impl Index {
     /// Takes over what the topmost layer began to say.
     pub(crate) fn update(&mut self, view: &View, mut changes: Changes) {
         let Some(top) = view.top() else { return };
-        let mut said = Vec::new();
-        // What is below another of them is said with that one: of a deep directory that is new in the layer, each above it is among them.
+        let (mut said, mut shown) = (Vec::new(), Vec::<Scaffold>::new());
+        // Where one shows the host's directory, those above it do, and none of them is looked at from the root on.
+        while let Some(dir) = changes.scaffolds.pop() {
+            if shown.last().is_some_and(|deeper| deeper.path.is_within(&dir.path)) || view.shows_hosts_dir(&dir.path) {
+                shown.push(dir);
+            } else {
+                changes.names.push(dir.path);
+            }
+        }
+        // What is below another of them is said with that one: of a deep directory that is new in the layer, each above it may be among them.
         changes.names.sort_by(|one, other| one.components().cmp(other.components()));
         changes.names.dedup_by(|name, kept| name.is_within(kept));
         for name in changes.names {
@@ -368,6 +374,14 @@ impl Index {
         // Before their names: the library shows the number of what it finds.
         self.enter_copies(view, changes.copies, true);
         self.enter(view, said, true);
+        for Scaffold { path, host, layer } in shown {
+            self.forget_missing(&path);
+            self.say(&path, at::NAME_BOTH);
+            [host, layer].iter().for_each(|file| self.say_file(*file, at::FILE_SERVED, None));
+            if path.parent().is_root() {
+                self.serve_root(view);
+            }
+        }
     }
 
     /// A name was removed from the topmost layer: where no layer says anything of it any more, it is the host's, who may make one.
@@ -402,6 +416,13 @@ impl Index {
         if let Some(dir) = self.placed[place].take() {
             self.offered.remove(&dir);
             write(self.entry(place), |entry| entry[words(at::DIR_KEY)].store(0, Relaxed));
+        }
+    }
+
+    /// Frees the places of directories that this name was missing for.
+    fn forget_missing(&mut self, name: &TreePath) {
+        for place in self.missing.remove(name).unwrap_or_default() {
+            self.forget_place(place);
         }
     }
 
