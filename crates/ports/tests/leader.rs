@@ -12,11 +12,12 @@ use slipway_fabric::{
     sync::{AtomicBool, Ordering::SeqCst},
 };
 use slipway_ports::{
-    abi::{Code, types},
+    abi::{Code, option, right, types},
+    msg::Request,
     task::Task,
     wire::{Record, kind},
 };
-use std::{mem::zeroed, ptr::null_mut, thread::scope};
+use std::{mem::zeroed, ptr::null_mut, sync::mpsc::channel, thread::scope};
 use support::{peer::Line, tools::*, *};
 
 /// The leader is about to sleep.
@@ -94,5 +95,75 @@ fn a_leader_about_to_sleep_on_a_line_is_handed_nothing() {
         assert_eq!(answer.id(), 3);
         assert_eq!(before, FUTEX_WAIT, "it was about to sleep on another word");
         assert_ne!(after, FUTEX_WAIT, "it would go to sleep");
+    });
+}
+
+/// Receives a small message, however long that takes.
+fn receive_calmly(name: u32) -> Code {
+    let mut buffer = [0; 256];
+    let request = Request { option: option::RCV_MSG, receive_size: buffer.len(), receive_name: name, ..Request::default() };
+    Task::current().mach_msg(&mut buffer, &request)
+}
+
+/// What is remembered of the name by then is what the next receiver has looked up.
+#[test]
+fn a_leader_about_to_sleep_hears_that_its_port_died_when_another_has_its_name() {
+    const NAME: u32 = 0x77;
+    let test = "a_leader_about_to_sleep_hears_that_its_port_died_when_another_has_its_name";
+    if role().is_none() {
+        // In a process of its own there is one line to look at.
+        return well(vec![start(test, "receivers", receive_right())]);
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let task = Task::current();
+    task.allocate_name(right::RECEIVE, NAME).expect("a free name");
+    let (s, _t) = task.export(NAME).expect("sockets");
+    let mut line = Line::make(&s);
+    let other = receive_right();
+    let (tell, told) = channel();
+    let (tell_second, second_told) = channel();
+    scope(|scope| {
+        // A thread's first wait has more to do than others, and has what is remembered forgotten.
+        let second = scope.spawn(move || {
+            for name in [other, NAME] {
+                second_told.recv().expect("the test goes on");
+                tell.send(thread_number()).expect("the test waits");
+                assert_eq!(receive_calmly(name), Code::SUCCESS);
+            }
+        });
+        tell_second.send(()).expect("it waits");
+        let number = told.recv().expect("its number");
+        until_asleep(number);
+        assert_eq!(send(&Msg::new(1, (other, types::MAKE_SEND), (0, 0))), Code::SUCCESS);
+        let (received, is_received) = channel();
+        let first = scope.spawn(move || {
+            for _ in 0..8 {
+                assert_eq!(receive_calmly(NAME), Code::SUCCESS);
+                received.send(()).expect("the test waits");
+            }
+            stop_before_sleeping();
+            receive_calmly(NAME)
+        });
+        for _ in 0..8 {
+            line.write_quietly(&Record { kind: kind::MESSAGE, id: 1, ..Record::default() }, &[], &[]);
+            line.wake();
+            is_received.recv().expect("it was received");
+        }
+        until("the leader is about to sleep", || ABOUT_TO.load(SeqCst));
+        task.destroy(NAME).expect("it lives until now");
+        task.allocate_name(right::RECEIVE, NAME).expect("a free name");
+        tell_second.send(()).expect("it waits");
+        told.recv().expect("it goes on");
+        until_asleep_with(number, || {});
+        ABOUT_TO.store(false, SeqCst);
+        MAY_GO_ON.store(true, SeqCst);
+        until("the leader has looked", || first.is_finished() || ABOUT_TO.load(SeqCst));
+        let waits = ABOUT_TO.load(SeqCst);
+        // One for each, if both wait there.
+        for id in [2, 3] {
+            assert_eq!(send(&Msg::new(id, (NAME, types::MAKE_SEND), (0, 0))), Code::SUCCESS);
+        }
+        second.join().expect("no panic");
+        assert_eq!((first.join().expect("no panic"), waits), (Code::RCV_PORT_DIED, false));
     });
 }

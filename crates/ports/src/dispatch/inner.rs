@@ -5,7 +5,7 @@ use crate::{
     lent::Lent,
     mapped::Mapped,
     routes::Routes,
-    state::{Home, LineId, PortId, SetId},
+    state::{Home, LineId, PortId, Serial, SetId},
     waiting::{For, Waiting, receivers},
 };
 use std::ops::{Deref, DerefMut};
@@ -49,6 +49,17 @@ impl DerefMut for Inner {
 }
 
 impl Inner {
+    /// The serial of what messages are received from; None if nothing is there.
+    pub(crate) fn serial_of(&self, what: For) -> Option<Serial> {
+        match what {
+            For::Port(port) => {
+                self.state.ports.get(port.0 as usize).filter(|port| port.local().is_some()).map(|port| port.serial)
+            }
+            For::Set(set) => self.state.sets.get(set.0 as usize).map(|set| set.serial),
+            For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
+        }
+    }
+
     /// Picks what a thread waits for that gets messages of the port.
     fn receivers_of(&self, port: PortId) -> impl Fn(&For) -> bool + use<> {
         receivers(port, self.state.sets_of(port))

@@ -1,7 +1,7 @@
 //! What the last names led to, remembered between messages, with what was checked on the way.
 
 use crate::{
-    state::{LineId, PortId, SpaceId},
+    state::{LineId, PortId, Serial, SpaceId},
     waiting::For,
 };
 
@@ -20,6 +20,8 @@ pub struct Shortcuts {
     received_from: u64,
     /// What it stands for; None if nothing can be received from it.
     what: Option<For>,
+    /// The serial of that.
+    since: Serial,
     /// As `received_from`, if the receiver is [calm](Self::is_calm), too.
     calm: u64,
     /// What a calm receiver receives from.
@@ -50,6 +52,7 @@ impl Default for Shortcuts {
             route: (LineId::NONE, 0),
             received_from: NOTHING,
             what: None,
+            since: Serial::default(),
             calm: NOTHING,
             calm_what: For::Port(PortId(0)),
             line: LineId::NONE,
@@ -96,10 +99,17 @@ impl Shortcuts {
         self.what
     }
 
-    /// Remembers what a name to receive from stands for, and the line that its receiver looks at, if it is [calm](Self::is_calm).
-    pub(crate) fn note_receiver(&mut self, space: SpaceId, name: u32, what: Option<For>, calm: Option<LineId>) {
-        (self.received_from, self.what, self.calm, self.slot) = (key(space, name), what, NOTHING, NOTHING);
-        if let (Some(what), Some(line)) = (what, calm) {
+    /// The serial of that.
+    #[inline(always)]
+    pub(crate) fn since(&self) -> Serial {
+        self.since
+    }
+
+    /// Remembers what a name to receive from stands for, with its serial, and the line that its receiver looks at, if it is [calm](Self::is_calm).
+    pub(crate) fn note_receiver(&mut self, space: SpaceId, name: u32, what: Option<(For, Serial)>, calm: Option<LineId>) {
+        (self.received_from, self.what, self.calm, self.slot) = (key(space, name), what.map(|(what, _)| what), NOTHING, NOTHING);
+        self.since = what.map_or(Serial::default(), |(_, since)| since);
+        if let (Some((what, _)), Some(line)) = (what, calm) {
             (self.calm, self.calm_what, self.line) = (self.received_from, what, line);
         }
     }
@@ -110,6 +120,12 @@ impl Shortcuts {
     #[inline(always)]
     pub(crate) fn is_calm(&self, space: SpaceId, name: u32) -> bool {
         self.calm == key(space, name)
+    }
+
+    /// Whether a receiver of what has that serial is calm, after a wait: the name may be another's by then.
+    #[inline(always)]
+    pub(crate) fn is_calm_since(&self, since: Serial) -> bool {
+        self.calm != NOTHING && self.since == since
     }
 
     /// What the calm receiver receives from.

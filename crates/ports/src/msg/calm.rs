@@ -33,7 +33,7 @@ pub(super) fn receives<F: Format>(inner: &Inner, space: SpaceId, request: &Reque
 /// Receives for a calm receiver.
 #[inline(always)]
 pub(super) fn receive<F: Format>(mut guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
-    let what = guard.shortcuts.calm_what();
+    let (what, since) = (guard.shortcuts.calm_what(), guard.shortcuts.since());
     // Also behind what was just sent: the other end may have had this processor for its answer.
     loop {
         let read = match take::<F>(guard.quietly(), space, what, bytes) {
@@ -45,12 +45,12 @@ pub(super) fn receive<F: Format>(mut guard: Guard<'_>, space: SpaceId, bytes: &m
             Ok(guard) => guard,
             Err(HasMessage) => return Code::SUCCESS,
         };
-        if !guard.shortcuts.is_calm(space, request.receive_name) {
+        if !guard.shortcuts.is_calm_since(since) {
             break;
         }
     }
     // Meanwhile anything may have changed.
-    receive_slowly::<F>(guard, space, what, bytes, request, Ended::Look)
+    receive_slowly::<F>(guard, space, (what, since), bytes, request, Ended::Look)
 }
 
 #[inline(always)]

@@ -35,8 +35,8 @@ impl Inner {
 
     #[inline(never)]
     fn look_up_receiver(&mut self, space: SpaceId, name: u32) {
-        let what = receivable(self, space, name).ok();
-        let calm = what.and_then(|what| line_of_calm(self, what));
+        let what = receivable(self, space, name).ok().and_then(|what| Some((what, self.serial_of(what)?)));
+        let calm = what.and_then(|(what, _)| line_of_calm(self, what));
         self.shortcuts.note_receiver(space, name, what, calm);
     }
 

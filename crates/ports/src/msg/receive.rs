@@ -1,5 +1,8 @@
 //! Receiving: by the fast path, from a queue here, or off a line.
 
+#[cfg(test)]
+mod tests;
+
 use super::{
     fast::{self, Buffer, Short, receivable},
     format::{Body, Delivered, Format, Origin},
@@ -12,7 +15,7 @@ use crate::{
     dispatch::{Inner, records::Dispatched},
     lock::Guard,
     signals,
-    state::{PortId, Right, SpaceId, message::Message},
+    state::{PortId, Right, Serial, SpaceId, message::Message},
     wait::{self, Ended, Hands, HasMessage, turn},
     waiting::For,
 };
@@ -38,6 +41,7 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
     let Some(what) = guard.quietly().receives_from(space, request.receive_name) else {
         return receivable(&guard, space, request.receive_name).err().unwrap_or(Code::RCV_INVALID_NAME);
     };
+    let since = guard.shortcuts.since();
     if LENDS {
         guard.quietly().come_back(what);
     }
@@ -71,15 +75,15 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
             Err(HasMessage) => return Code::SUCCESS,
         };
     }
-    receive_slowly::<F>(guard, space, what, bytes, request, ended)
+    receive_slowly::<F>(guard, space, (what, since), bytes, request, ended)
 }
 
-/// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
+/// Receives from wherever a message is or comes from, after a wait for it that has `ended` so. `since`: the serial of `what` when the receive began.
 #[inline(never)]
 pub(super) fn receive_slowly<F: Format>(
     mut guard: Guard<'_>,
     space: SpaceId,
-    what: For,
+    (what, since): (For, Serial),
     bytes: &mut [u8],
     request: &Request,
     mut ended: Ended,
@@ -88,14 +92,10 @@ pub(super) fn receive_slowly<F: Format>(
     let asked = request.option & option::RCV_TIMEOUT != 0;
     let mut until = None;
     loop {
-        if ended != Ended::Stirred {
-            match receivable(&guard, space, request.receive_name) {
-                Ok(still) if still == what => {}
-                other => {
-                    let code = changed(&guard, space, what, other);
-                    return finish(guard, what, code);
-                }
-            }
+        if ended != Ended::Stirred
+            && let Some(code) = changed(&guard, what, since)
+        {
+            return finish(guard, what, code);
         }
         // What is left to do may send a message here, of which only a thread that waits already is told.
         loop {
@@ -145,18 +145,14 @@ fn finish(mut guard: Guard<'_>, what: For, code: Code) -> Code {
     code
 }
 
-/// The error of a receive whose name does not denote any more what it did. A receive right that is being moved is gone, as in Mach.
-fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> Code {
-    let held = match was {
-        For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
-        For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
-        For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
-    };
-    match now {
-        Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
-        // Another name, or another port under its name.
-        _ if held.is_some_and(|(holder, _)| holder == space) => Code::RCV_PORT_CHANGED,
-        _ => Code::RCV_PORT_DIED,
+/// The error of a receive whose port or set is not what it was when that began. By its number and its name it may be another one. As in Mach, a receive right
+/// that was moved is gone, also if it has come back, and one that has another name is the same.
+fn changed(inner: &Inner, what: For, since: Serial) -> Option<Code> {
+    let in_set = |port: PortId| inner.state.port(port).local().is_some_and(|local| local.set.is_some());
+    match what {
+        _ if inner.serial_of(what) != Some(since) => Some(Code::RCV_PORT_DIED),
+        For::Port(port) if in_set(port) => Some(Code::RCV_PORT_CHANGED),
+        _ => None,
     }
 }
 

@@ -13,6 +13,16 @@ impl PortId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub u32);
 
+/// Tells a port or set from others that have its number before or after it, and a receive right in a space from the same one before it was taken out. The counts
+/// wrap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Serial {
+    /// Its place among the ports and sets that were made here. A port keeps it wherever its receive right goes, as long as it is known here.
+    pub(crate) made: u32,
+    /// How often its receive right was taken out of a space here.
+    pub(crate) left: u32,
+}
+
 /// A task's space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]

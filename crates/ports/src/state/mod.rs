@@ -28,7 +28,7 @@ pub mod space;
 pub mod traps;
 
 use crate::semaphore::Semaphore;
-pub use ids::{LineId, PortId, RemoteSendOnce, SetId, SpaceId};
+pub use ids::{LineId, PortId, RemoteSendOnce, Serial, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
 use port::{Membership, Port, Set};
@@ -86,6 +86,8 @@ pub struct State {
     pub ports: Slab<Port>,
     /// Port sets, by [`SetId`].
     pub sets: Slab<Set>,
+    /// How many ports and sets were made (wraps).
+    made: u32,
     /// The sets of ports in several sets, but for the one that the port itself tells.
     further_sets: FxHashMap<PortId, Vec<Membership>>,
     /// Spaces, by [`SpaceId`].
@@ -116,6 +118,13 @@ impl State {
     /// A new, empty space.
     pub fn new_space(&mut self) -> SpaceId {
         SpaceId(self.spaces.insert(Space::default()) as u32)
+    }
+
+    /// The serial of a new port or set.
+    #[inline]
+    fn next_serial(&mut self) -> Serial {
+        self.made = self.made.wrapping_add(1);
+        Serial { made: self.made, left: 0 }
     }
 
     /// The port, which the caller got from an entry or a right, so it is there.

@@ -2,7 +2,7 @@
 
 use super::{
     call_entry::Traps,
-    ids::{PortId, SetId, SpaceId},
+    ids::{PortId, Serial, SetId, SpaceId},
     message::Message,
     right::Right,
 };
@@ -32,12 +32,14 @@ pub struct Port {
     pub srights: u32,
     /// Send-once rights made here and not yet used, those given to other processes included.
     pub sorights: u32,
+    /// Tells it from other ports with its number.
+    pub serial: Serial,
     /// The names that spaces of this process have for it, of every right.
     pub names: SmallVec<[(SpaceId, u32); 1]>,
 }
 
 // A port and its name are to take no more than 200 bytes: see `docs/measurements/ipc.md`.
-const _: () = assert!(size_of::<Port>() <= 160);
+const _: () = assert!(size_of::<Port>() <= 168);
 
 /// What only the process with the receive right knows.
 #[derive(Debug)]
@@ -129,6 +131,8 @@ pub enum Kernel {
 pub struct Set {
     /// The space and name that hold it.
     pub holder: (SpaceId, u32),
+    /// Tells it from other sets with its number.
+    pub serial: Serial,
     /// Its members.
     pub members: Vec<PortId>,
     /// Members with messages in their queues, each once; may name some that were emptied since.

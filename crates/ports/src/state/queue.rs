@@ -27,7 +27,8 @@ impl State {
 
     #[inline]
     fn insert_port(&mut self, home: Home, names: SmallVec<[(SpaceId, u32); 1]>) -> PortId {
-        PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, names }) as u32)
+        let serial = self.next_serial();
+        PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, serial, names }) as u32)
     }
 
     /// Frees what is kept of a port to which nothing here refers any more: dead without rights, or remote

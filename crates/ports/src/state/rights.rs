@@ -195,7 +195,9 @@ impl State {
     pub(crate) fn detach_receive(&mut self, space: SpaceId, name: u32, port: PortId) -> Right {
         self.lose_traps(port);
         self.leave_sets(port);
-        if let Some(local) = self.port_mut(port).local_mut() {
+        let it = self.port_mut(port);
+        it.serial.left = it.serial.left.wrapping_add(1);
+        if let Some(local) = it.local_mut() {
             local.receiver = None;
             local.mscount = 0;
             local.set_seqno(0);

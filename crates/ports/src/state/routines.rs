@@ -143,7 +143,8 @@ impl State {
         match object {
             Object::Port(_) => drop(self.new_named_port(space, name)),
             Object::Set(_) => {
-                let set = Set { holder: (space, name), members: Vec::new(), ready: Default::default(), turn: None };
+                let serial = self.next_serial();
+                let set = Set { holder: (space, name), serial, members: Vec::new(), ready: Default::default(), turn: None };
                 self.sets.insert(set);
             }
             Object::Once(_) | Object::None => {}

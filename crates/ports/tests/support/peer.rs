@@ -176,6 +176,13 @@ impl Line {
         self.ring();
     }
 
+    /// Wakes the other end as that asks for it: on the line's word, or by the bell.
+    pub fn wake(&self) {
+        if self.segment.tx.wake_reader() {
+            self.ring();
+        }
+    }
+
     /// As [`Line::write`]; the other end is not woken.
     pub fn write_quietly(&mut self, record: &Record, rest: &[u8], fds: &[BorrowedFd<'_>]) {
         for some in fds.chunks(objects::FD_BATCH) {

@@ -11,6 +11,12 @@ pub fn seed() -> u64 {
 
 /// Waits until a thread of this process sleeps, or has ended.
 pub fn until_asleep(thread: i32) {
+    // It may be for a lock that somebody else holds for a moment: taking it, and giving it back, wakes who waits for that.
+    until_asleep_with(thread, || _ = Task::current().kind(slipway_ports::abi::NULL));
+}
+
+/// As [`until_asleep`], with something that is done at each look.
+pub fn until_asleep_with(thread: i32, act: impl Fn()) {
     let stat = format!("/proc/self/task/{thread}/stat");
     let mut times = 0;
     until("the thread sleeps", || {
@@ -18,9 +24,7 @@ pub fn until_asleep(thread: i32) {
         let Ok(text) = std::fs::read_to_string(&stat) else { return true };
         let asleep = text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'));
         times = if asleep { times + 1 } else { 0 };
-        // It may be for a lock that somebody else holds for a moment: taking it, and giving it back, wakes who waits
-        // for that.
-        let _ = Task::current().kind(slipway_ports::abi::NULL);
+        act();
         times > 20
     });
 }
