@@ -51,7 +51,8 @@ impl Inner {
         let identity = remote.identity;
         let (Some(spare), Some(s)) = (remote.spare.take(), remote.s.clone()) else { return };
         // Not before the send-once right is there: the last right may be the one in the notification.
-        let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
+        let is_there = self.state.ports.get(spare.to.0 as usize).is_some_and(|it| it.serial.made == spare.made);
+        let to = if is_there { self.state.make_send_once(spare.to) } else { None };
         if self.adopt_receiving_end(port, Ends { r: Some(Arc::new(spare.r)), s, identity }).is_err() {
             // With the last copy of its receiving end the port is dead.
             self.state.remote_port_died(port);

@@ -155,11 +155,10 @@ impl Routes {
     /// A spare for a receive right that is about to travel, if a port here wants it back.
     fn spare_of(&self, local: &Local, r: &Reserved) -> Option<Spare> {
         let Right::SendOnce(to) = local.pdrequest else { return None };
-        if !matches!(self.state.port(to).home, Home::Here(_)) {
-            return None;
-        }
+        let it = self.state.port(to);
+        let made = it.local().map(|_| it.serial.made)?;
         let r = Reserved::new(rustix::io::fcntl_dupfd_cloexec(r.as_fd(), 0).ok()?).ok()?;
-        Some(Spare { r, to, qlimit: local.qlimit })
+        Some(Spare { r, to, made, qlimit: local.qlimit })
     }
 
     /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel. Gives back the slots and the

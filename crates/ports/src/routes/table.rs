@@ -94,6 +94,8 @@ pub struct Spare {
     pub r: Reserved,
     /// The port that gets the right.
     pub to: PortId,
+    /// Tells that from other ports with its number: see [`Serial`](crate::state::Serial).
+    pub made: u32,
     /// The queue limit as it was.
     pub qlimit: u32,
 }

@@ -304,3 +304,34 @@ fn a_reply_right_that_waits_with_its_sender_is_given_up_with_the_queue() {
     let socket = moved_while_a_sender_waits(port, |full| task.destroy(full).expect("a port of ours"));
     tools::until("the right is gone", || objects::hung_up(&socket));
 }
+
+/// Its holder, who is killed after that, has used up the request's right, so that nothing refers to the port of the request any more.
+#[test]
+fn a_receive_right_whose_request_is_for_nobody_dies_with_its_holder_and_comes_to_no_other_port() {
+    let test = "moves::a_receive_right_whose_request_is_for_nobody_dies_with_its_holder_and_comes_to_no_other_port";
+    if role().is_none() {
+        // In a process of its own no other test takes the number of the port that is gone.
+        return well(vec![start(test, "giver", receive_right())]);
+    }
+    let (task, door, own, port) = (Task::current(), Port::new(), receive_right(), receive_right());
+    let (mut line, to, _) = line_to(&door, receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    assert_eq!(task.request_notification(port, notify::PORT_DESTROYED, 0, own, types::MAKE_SEND_ONCE), Ok(0));
+    let moves = Msg::new(46, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let (record, rest, fds) = line.read();
+    let (right, rest) = WireRight::read_from_prefix(&rest[32..]).expect("a right");
+    let request = Luggage::read_from_prefix(rest).expect("luggage").0.pdrequest;
+    assert_eq!((record.id, right.form, request.form), (46, form::RECEIVE, form::TOKEN));
+    line.write(&Record { kind: kind::ONCE, target: request.value, id: 47, ..Record::default() }, &[], &[]);
+    assert_eq!(receive(own).id(), 47);
+    task.destroy(own).expect("a port of ours");
+    let other = receive_right();
+    drop((line, fds));
+    let mut came = None;
+    tools::until("the port is dead", || {
+        came = receive_within(other, 0).ok().map(|msg| msg.id());
+        came.is_some() || tools::is_dead(port)
+    });
+    assert_eq!(came, None);
+}
