@@ -80,11 +80,52 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::{right, types};
+    use crate::{
+        abi::{Code, option, right, types},
+        msg::Request,
+    };
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    use slipway_test_support::Msg;
+    use std::sync::Mutex;
+
+    /// What is polled is counted for the whole process.
+    static POLLS: Mutex<()> = Mutex::new(());
+
+    /// Who has it next has not said that nobody polls.
+    #[test]
+    fn a_receive_right_that_was_moved_is_polled_anew() {
+        let _alone = POLLS.lock();
+        let [task, other] = [Task::new(), Task::new()];
+        let port = task.allocate(right::RECEIVE).expect("a port");
+        let first = task.pollable(port).expect("a descriptor");
+        assert!(task.polls(port, false));
+        other.insert_right(port, task, port, types::MOVE_RECEIVE).expect("a free name");
+        let second = other.pollable(port).expect("a descriptor");
+        let readable = || {
+            let mut polled = [&first, &second].map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
+            rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("descriptors");
+            polled.map(|it| !it.revents().is_empty())
+        };
+        let call = |option| {
+            let mut msg = Msg::new(1, (port, types::MAKE_SEND), (0, 0)).0;
+            let size = msg.len();
+            other.mach_msg(
+                &mut msg,
+                &Request { option, send_size: size, receive_size: size, receive_name: port, ..Request::default() },
+            )
+        };
+        assert_eq!(call(option::RCV_MSG | option::RCV_TIMEOUT), Code::RCV_TIMED_OUT);
+        assert_eq!(readable(), [true, false], "one whose task can receive no more, and a new one");
+        assert_eq!(call(option::SEND_MSG), Code::SUCCESS);
+        assert_eq!(readable(), [true; 2]);
+        other.terminate();
+        task.terminate();
+    }
 
     /// Of a port that died a dead name may be left for as long as its holder likes.
     #[test]
     fn a_port_that_died_is_polled_no_more() {
+        let _alone = POLLS.lock();
         let task = Task::new();
         let polled = |task: Task| task.lock().waiting.pollables.len();
         let before = polled(task);

@@ -15,12 +15,13 @@ impl Inner {
     /// A descriptor that is readable while there may be a message to be received.
     ///
     /// # Errors
-    /// Those of socketpair(2), fcntl(2) and pthread_create(3).
+    /// `InvalidInput` if nothing is there; those of socketpair(2), fcntl(2) and pthread_create(3).
     pub(crate) fn pollable(&mut self, what: For) -> io::Result<OwnedFd> {
         // It finds out when the program has closed the library's descriptors.
         self.start_watcher()?;
         let in_set = matches!(what, For::Port(port) if self.state.port(port).local().is_some_and(|local| local.set.is_some()));
-        let descriptor = self.waiting.pollable(what, in_set)?;
+        let since = self.serial_of(what).ok_or(io::ErrorKind::InvalidInput)?;
+        let descriptor = self.waiting.pollable(what, since, in_set)?;
         if !self.waiting.is_led() {
             self.cool_all();
         }

@@ -5,7 +5,7 @@ use crate::{
     lent::Lent,
     mapped::Mapped,
     routes::Routes,
-    state::{Home, LineId, PortId, Serial, SetId},
+    state::{LineId, PortId, Serial, SetId},
     waiting::{For, Waiting, receivers},
 };
 use std::ops::{Deref, DerefMut};
@@ -78,10 +78,9 @@ impl Inner {
         let in_set = self.state.ports.get(port.0 as usize).is_some_and(|it| it.local().is_some_and(|local| local.set.is_some()));
         self.waiting.changes_set(For::Port(port), in_set);
         self.waiting.tell_pollers(receives);
-        // What polls finds no receive right then. Its number may become another port's.
-        if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {
-            self.waiting.pollables.retain(|pollable| pollable.what != For::Port(port));
-        }
+        // What polls finds no receive right then, or another task's. Its number may become another port's.
+        let serial = self.serial_of(For::Port(port));
+        self.waiting.pollables.retain(|pollable| pollable.what != For::Port(port) || Some(pollable.since) == serial);
     }
 
     /// Wakes all threads that wait on the set, which is gone.

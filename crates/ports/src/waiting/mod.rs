@@ -14,7 +14,7 @@ use crate::{
     dialect::Dialect,
     line::table::Lines,
     settings, signals,
-    state::{LineId, PortId, SetId, SpaceId},
+    state::{LineId, PortId, Serial, SetId, SpaceId},
 };
 use event::Event;
 use slab::Slab;
@@ -223,6 +223,8 @@ impl Wait {
 pub struct Pollable {
     /// What is polled.
     pub what: For,
+    /// The serial of that when the descriptor was asked for.
+    pub since: Serial,
     /// Readable while there may be a message.
     event: Event,
     /// Whether it is readable.

@@ -1,6 +1,7 @@
 //! Descriptors that tell event loops when there may be a message.
 
 use super::{For, Pollable, Waiting, event::Event};
+use crate::state::Serial;
 use std::{cell::Cell, io, os::fd::OwnedFd};
 
 impl Pollable {
@@ -43,11 +44,11 @@ impl Waiting {
     ///
     /// # Errors
     /// Those of socketpair(2) and fcntl(2).
-    pub(crate) fn pollable(&mut self, what: For, in_set: bool) -> io::Result<OwnedFd> {
+    pub(crate) fn pollable(&mut self, what: For, since: Serial, in_set: bool) -> io::Result<OwnedFd> {
         let at = match self.pollables.iter().position(|pollable| pollable.what == what) {
             Some(at) => at,
             None => {
-                let pollable = Pollable { what, event: Event::new()?, told: Cell::new(false), rests: false, in_set };
+                let pollable = Pollable { what, since, event: Event::new()?, told: Cell::new(false), rests: false, in_set };
                 if !in_set {
                     pollable.tell();
                 }
