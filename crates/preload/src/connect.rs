@@ -390,8 +390,8 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
     if !table::is_used(fd) {
         shield(|| _ = adopt(fd), || {});
     }
-    let hub = match table::get(fd).as_deref() {
-        Some(Slot::Listener(hub)) => Arc::clone(hub),
+    let hub = match table::get(fd) {
+        Some(Slot::Listener(hub)) => hub,
         _ => return real(),
     };
     let mut given = 0;
@@ -420,8 +420,7 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
 unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
     shield(
         || {
-            let Some(slot) = table::get(fd) else { return };
-            let Slot::Listener(hub) = &*slot else { return };
+            let Some(Slot::Listener(hub)) = table::get(fd) else { return };
             let over_ports = || {
                 let (end, pid) = table::borrowed(new, |fd| Office::get()?.accepted(fd))?;
                 let pid = pid.or_else(|| table::borrowed(new, Hub::peer)).unwrap_or(0);

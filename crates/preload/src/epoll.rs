@@ -148,8 +148,8 @@ const ALONE: c_int = libc::EPOLLONESHOT | libc::EPOLLWAKEUP | libc::EPOLLEXCLUSI
 
 /// The registrations of `fd`, if it has no connection yet.
 pub fn early(fd: c_int) -> Option<Arc<Early>> {
-    match table::get(fd).as_deref() {
-        Some(Slot::Early(early)) => Some(Arc::clone(early)),
+    match table::get(fd) {
+        Some(Slot::Early(early)) => Some(early),
         _ => None,
     }
 }

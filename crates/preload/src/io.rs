@@ -68,6 +68,9 @@ unsafe fn reading(fd: c_int, to: &mut [iovec], flags: c_int, real: impl Fn() -> 
         fd,
         Direction::In,
         |stream, fd| {
+            if call::finds_nothing(stream, fd, flags) {
+                return fail(Errno::AGAIN) as ssize_t;
+            }
             if lacks_memory(to) {
                 return fail(Errno::FAULT) as ssize_t;
             }

@@ -33,6 +33,7 @@ mod process;
 mod real;
 mod rest;
 mod room;
+mod seat;
 mod signals;
 mod table;
 mod timer;

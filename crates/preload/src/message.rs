@@ -124,6 +124,9 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
         fd,
         Direction::In,
         |stream, x| {
+            if call::finds_nothing(stream, x, flags) {
+                return fail(Errno::AGAIN) as ssize_t;
+            }
             // SAFETY: the caller's header.
             let header = unsafe { &mut *message };
             // SAFETY: its list of buffers.
@@ -231,8 +234,8 @@ unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_
 /// Another process is about to see these descriptors: connections among them go to their socket, and epoll sets tell the kernel all.
 fn give_back_passed(passed: &[RawFd]) {
     for fd in passed {
-        match table::get(*fd).as_deref() {
-            Some(Slot::Stream(stream)) if !stream.is_plain() => table::hand_over(*fd, stream),
+        match table::get(*fd) {
+            Some(Slot::Stream(stream)) if !stream.is_plain() => table::hand_over(*fd, &stream),
             Some(Slot::Set(set)) => set.expose(),
             Some(Slot::Early(_)) | None => table::share(*fd),
             _ => {}

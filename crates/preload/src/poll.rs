@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use slipway_transport::{
     epoll::UNSEEN,
     select::Sets,
-    wait::{Ours, PollEntry, poll as poll_ours},
+    wait::{Ours, PollEntry, poll as poll_ours, ready},
 };
 use smallvec::SmallVec;
 use std::{
@@ -65,7 +65,10 @@ unsafe fn hooked(
         // Nearly always.
         let found = table::find(entry.fd);
         if let Some(ours) = found.as_ref().and_then(Found::ours) {
-            return waiting(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))));
+            return waiting(|| match ours {
+                Ours::Stream(stream) if ready(stream, &mut entries[0]) => 1,
+                _ => answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))),
+            });
         }
     }
     // There may be sets among them that are not known yet.

@@ -142,8 +142,8 @@ pub fn at_exit(function: extern "C" fn()) {
 
 /// Before another process gets what `fd` is: a connection goes back to its socket, and an epoll set tells the kernel all.
 fn hand_over(fd: RawFd) {
-    match table::get(fd).as_deref() {
-        Some(Slot::Stream(stream)) => table::hand_over(fd, stream),
+    match table::get(fd) {
+        Some(Slot::Stream(stream)) => table::hand_over(fd, &stream),
         Some(Slot::Set(set)) => set.expose_to_heirs(),
         Some(Slot::Early(_)) | None => table::share(fd),
         _ => {}

@@ -29,11 +29,11 @@ pub fn for_line(fd: RawFd) -> bool {
 /// Puts connections on their sockets until `count` lines are given up; idle ones first, of these the latest.
 fn give_up_lines(count: usize) {
     let mut lines: Vec<(bool, RawFd, RawFd, Arc<Stream>)> = table::used()
-        .filter_map(|fd| match &*table::get(fd)? {
+        .filter_map(|fd| match table::get(fd)? {
             Slot::Stream(stream) => {
                 let line = stream.line_socket();
                 let number = line.is_open().then(|| line.as_fd().as_raw_fd())?;
-                Some((!stream.is_idle(), number, fd, Arc::clone(stream)))
+                Some((!stream.is_idle(), number, fd, stream))
             }
             _ => None,
         })

@@ -1,10 +1,13 @@
 //! Which of the program's descriptors are ours to care about.
 //!
-//! Looked up at every hooked call, so the common answer "none" is one load. Entries are handed out
-//! as counted references: another thread may close the descriptor meanwhile.
+//! Looked up at every hooked call, so the common answer "none" is one load. Another thread, or a signal handler, may close the descriptor
+//! meanwhile: see [`seat`](crate::seat).
 
-use crate::{epoll::Early, linger, rest};
-use arc_swap::{ArcSwapOption, Guard};
+use crate::{
+    epoll::Early,
+    linger, rest,
+    seat::{Look, Seat, Taken},
+};
 use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
     epoll::EpollSet,
@@ -37,13 +40,18 @@ pub enum Slot {
 /// Descriptors beyond this number are never ours.
 const SLOTS: usize = 1 << 16;
 
-static USED: [AtomicU8; SLOTS] = [const { AtomicU8::new(0) }; SLOTS];
-static TABLE: [ArcSwapOption<Slot>; SLOTS] = [const { ArcSwapOption::const_empty() }; SLOTS];
+/// The place of a descriptor.
+struct Place {
+    used: AtomicU8,
+    seat: Seat<Slot>,
+}
+
+static PLACES: [Place; SLOTS] = [const { Place { used: AtomicU8::new(0), seat: Seat::new() } }; SLOTS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
-/// In `USED`: the descriptor has a slot.
+/// In `used`: the descriptor has a slot.
 const TAKEN: u8 = 1;
-/// In `USED`: it has none, and it is known that it needs none until it is closed.
+/// In `used`: it has none, and it is known that it needs none until it is closed.
 const KNOWN: u8 = 2;
 /// It is an epoll set without a slot, which this process made, and nobody else has a descriptor of.
 const OWN_SET: u8 = 3;
@@ -53,22 +61,28 @@ const OWN_SOCKET: u8 = 4;
 /// Whether `fd` has a slot.
 #[inline]
 pub fn is_used(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == TAKEN)
+    PLACES.get(fd as usize).is_some_and(|place| place.used.load(Relaxed) == TAKEN)
+}
+
+/// What is known of a descriptor, if its number is not out of range.
+fn used_of(fd: RawFd) -> Option<&'static AtomicU8> {
+    PLACES.get(fd as usize).map(|place| &place.used)
 }
 
 /// Whether this is the first look at `fd`, which has no slot, since it was opened.
 pub fn look(fd: RawFd) -> bool {
     let first = |used: u8| matches!(used, 0 | OWN_SET | OWN_SOCKET).then_some(KNOWN);
-    USED.get(fd as usize).is_some_and(|used| used.fetch_update(Relaxed, Relaxed, first).is_ok())
+    used_of(fd).is_some_and(|used| used.fetch_update(Relaxed, Relaxed, first).is_ok())
 }
 
 /// What `fd` is, for the length of a call: found once and handed on.
-pub struct Found(Guard<Option<Arc<Slot>>>);
+pub struct Found(Look<'static, Slot>);
 
 impl Found {
     /// The slot.
+    #[inline]
     pub fn slot(&self) -> Option<&Slot> {
-        self.0.as_deref()
+        self.0.get()
     }
 
     /// The stream, unless it is on its socket for good.
@@ -101,12 +115,13 @@ impl Found {
 /// Looks `fd` up.
 #[inline]
 pub fn find(fd: RawFd) -> Option<Found> {
-    is_used(fd).then(|| Found(TABLE[fd as usize].load()))
+    let place = PLACES.get(fd as usize).filter(|place| place.used.load(Relaxed) == TAKEN)?;
+    Some(Found(place.seat.look()))
 }
 
 /// The slot of `fd`.
-pub fn get(fd: RawFd) -> Option<Arc<Slot>> {
-    if is_used(fd) { TABLE[fd as usize].load_full() } else { None }
+pub fn get(fd: RawFd) -> Option<Slot> {
+    find(fd)?.slot().cloned()
 }
 
 /// The stream that `fd` is, unless it is on its socket for good.
@@ -120,28 +135,28 @@ pub fn stream(fd: RawFd) -> Option<Arc<Stream>> {
 
 /// Whether `fd` was looked at and has no slot: it may be in an epoll set that the kernel alone keeps.
 pub fn is_known(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == KNOWN)
+    used_of(fd).is_some_and(|used| used.load(Relaxed) == KNOWN)
 }
 
 /// Makes `fd` a slot; false if its number is out of range.
 pub fn put(fd: RawFd, slot: Slot) -> bool {
-    let Some(used) = USED.get(fd as usize) else { return false };
+    let Some(place) = PLACES.get(fd as usize) else { return false };
     if let Slot::Stream(stream) = &slot {
         stream.gain_descriptor();
     }
     forget(fd);
-    TABLE[fd as usize].store(Some(Arc::new(slot)));
-    used.store(TAKEN, Relaxed);
+    place.seat.put(slot);
+    place.used.store(TAKEN, Relaxed);
     HIGHEST.fetch_max(fd as u32, Relaxed);
     true
 }
 
 /// `fd` is about to be closed: empties its slot. What it returns must live until it is closed.
-pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
-    let used = USED.get(fd as usize).filter(|used| used.load(Relaxed) != 0)?;
-    used.store(0, Relaxed);
-    let slot = TABLE[fd as usize].swap(None)?;
-    match &*slot {
+pub fn forget(fd: RawFd) -> Option<Taken<Slot>> {
+    let place = PLACES.get(fd as usize).filter(|place| place.used.load(Relaxed) != 0)?;
+    place.used.store(0, Relaxed);
+    let taken = place.seat.take()?;
+    match &*taken {
         Slot::Stream(stream) => {
             stream.leave_sets(fd);
             if stream.lose_descriptor() {
@@ -152,12 +167,12 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
             }
         }
         Slot::Set(set) if set.descriptor() == fd => {
-            let is_it = |other: &RawFd| matches!(get(*other).as_deref(), Some(Slot::Set(other)) if Arc::ptr_eq(other, set));
+            let is_it = |other: &RawFd| matches!(get(*other), Some(Slot::Set(other)) if Arc::ptr_eq(&other, set));
             self::used().find(is_it).into_iter().for_each(|other| set.move_to(other));
         }
         _ => {}
     }
-    Some(slot)
+    Some(taken)
 }
 
 /// What `fd` is, is the kernel's alone from here on.
@@ -177,7 +192,7 @@ pub fn note_own_socket(fd: RawFd) {
 }
 
 fn note(fd: RawFd, what: u8) {
-    if let Some(used) = USED.get(fd as usize) {
+    if let Some(used) = used_of(fd) {
         forget(fd);
         used.store(what, Relaxed);
         HIGHEST.fetch_max(fd as u32, Relaxed);
@@ -186,12 +201,12 @@ fn note(fd: RawFd, what: u8) {
 
 /// Whether `fd` is a local stream socket that has no slot, and that nobody else has.
 pub fn is_own_socket(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == OWN_SOCKET)
+    used_of(fd).is_some_and(|used| used.load(Relaxed) == OWN_SOCKET)
 }
 
 /// Whether others may have `fd`, an epoll set without a slot, as they may wait in it by another number or in another process.
 pub fn is_shared_set(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_none_or(|used| used.load(Relaxed) != OWN_SET)
+    used_of(fd).is_none_or(|used| used.load(Relaxed) != OWN_SET)
 }
 
 /// Others get descriptors of what `fd` is. A socket that is not connected stays the kernel's: they would know nothing of a ring.
@@ -201,8 +216,8 @@ pub fn share(fd: RawFd) {
         OWN_SOCKET => Some(KNOWN),
         _ => None,
     };
-    let Some(used) = USED.get(fd as usize) else { return };
-    if used.fetch_update(Relaxed, Relaxed, shared) == Err(TAKEN) && matches!(get(fd).as_deref(), Some(Slot::Early(_))) {
+    let Some(used) = used_of(fd) else { return };
+    if used.fetch_update(Relaxed, Relaxed, shared) == Err(TAKEN) && matches!(get(fd), Some(Slot::Early(_))) {
         leave(fd);
     }
 }
@@ -219,14 +234,14 @@ pub fn numbers(first: c_uint, last: c_uint) -> impl Iterator<Item = RawFd> {
 
 /// `new` is now a duplicate of `old`.
 pub fn duplicate(old: RawFd, new: RawFd) {
-    match get(old).as_deref() {
+    match get(old) {
         None | Some(Slot::Early(_)) => {}
         Some(slot) => {
-            if let Slot::Set(set) = slot {
+            if let Slot::Set(set) = &slot {
                 // Who waits by the new number may do so by no hook.
                 set.expose();
             }
-            put(new, slot.clone());
+            put(new, slot);
         }
     }
 }

@@ -107,6 +107,13 @@ pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Re
     }
 }
 
+/// Whether a receive with these flags fails with AGAIN, as can be told at a glance: programs look once more after each read.
+#[inline]
+pub fn finds_nothing(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool {
+    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
+    !waits && flags & (MSG_OOB | MSG_ERRQUEUE) == 0 && stream.finds_nothing(fd)
+}
+
 /// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: whether the caller has a buffer for them; None if it
 /// is told of bytes alone. Gives None where the kernel must do it, on the socket.
 ///

@@ -72,6 +72,21 @@ pub enum Ours<'a> {
     Hub(&'a Hub),
 }
 
+/// What one connection is ready for, if anything, as a wait finds it that needs not begin.
+#[inline]
+pub fn ready(stream: &Stream, entry: &mut PollEntry) -> bool {
+    if stream.is_undecided() {
+        return false;
+    }
+    let mut members = [member(stream, entry)];
+    let is_ready = look(&mut members, None) > 0;
+    if is_ready {
+        settle(&members, Won::Looking, None);
+        entry.revents = members[0].got.bits() as i16;
+    }
+    is_ready
+}
+
 /// poll(2) over entries of which some are `ours`: these by their places, in ascending order.
 ///
 /// # Errors

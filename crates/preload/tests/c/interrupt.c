@@ -1,4 +1,4 @@
-/* A program whose blocking calls are cancelled, interrupted by signals, left by siglongjmp and killed: it prints what becomes of them, which is the
+/* A program whose blocking calls are cancelled, interrupted by signals that close what they are about, left by siglongjmp and killed: it prints what becomes of them, which is the
  * same on a plain socket and with the hooks. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -100,7 +101,7 @@ static void pass_and_drop(void)
     recv(server, &byte, 1, MSG_DONTWAIT);
 }
 
-static void *call(void *way)
+static int call_once(size_t way)
 {
     char byte;
     struct iovec buffer = {&byte, 1};
@@ -110,24 +111,29 @@ static void *call(void *way)
     fd_set reading;
     FD_ZERO(&reading);
     FD_SET(client, &reading);
-    caller = gettid();
-    for (;;) {
-        switch ((size_t)way) {
-        case 0: read(client, &byte, 1); break;
-        case 1: recv(client, &byte, 1, 0); break;
-        case 2: recvmsg(client, &message, 0); break;
-        case 3: write(client, big, sizeof big); break;
-        case 4: poll(&polled, 1, -1); break;
-        case 5: select(client + 1, &reading, NULL, NULL, NULL); break;
-        case 6: epoll_wait(set, &event, 1, -1); break;
-        case 7: accept(listener, NULL, NULL); break;
-        case 8: poll(&awaited, 1, -1); break;
-        case 9: send(client, "x", 1, MSG_DONTWAIT); break;
-        case 10: recv(client, &byte, 1, MSG_DONTWAIT); break;
-        case 12: pass_and_drop(); break;
-        case 11: polled.events = POLLOUT; poll(&polled, 1, 0); break;
-        }
+    switch (way) {
+    case 0: return read(client, &byte, 1);
+    case 1: return recv(client, &byte, 1, 0);
+    case 2: return recvmsg(client, &message, 0);
+    case 3: return write(client, big, sizeof big);
+    case 4: return poll(&polled, 1, -1);
+    case 5: return select(client + 1, &reading, NULL, NULL, NULL);
+    case 6: return epoll_wait(set, &event, 1, -1);
+    case 7: return accept(listener, NULL, NULL);
+    case 8: return poll(&awaited, 1, -1);
+    case 9: return send(client, "x", 1, MSG_DONTWAIT);
+    case 10: return recv(client, &byte, 1, MSG_DONTWAIT);
+    case 12: pass_and_drop(); return 0;
+    case 11: polled.events = POLLOUT; return poll(&polled, 1, 0);
     }
+    return 0;
+}
+
+static void *call(void *way)
+{
+    caller = gettid();
+    for (;;)
+        call_once((size_t)way);
     return NULL;
 }
 
@@ -154,7 +160,7 @@ static void cancel(size_t way, const char *where)
 static int open_descriptors(void)
 {
     int count = 0;
-    for (int fd = 0; fd < 1000; fd++)
+    for (int fd = 0; fd < 4096; fd++)
         count += fcntl(fd, F_GETFD) >= 0;
     return count;
 }
@@ -326,6 +332,68 @@ static void lost(int jumps)
     end();
 }
 
+static int jumps;
+
+/* What the call is about is closed, and another connection gets its number and is closed, too. */
+static void close_it(int number)
+{
+    int called = client, accepted = server;
+    (void)number;
+    close(client);
+    for (int i = 0; i < 2; i++) {
+        client = good(socket(AF_UNIX, SOCK_STREAM, 0));
+        good(connect(client, (struct sockaddr *)&address, sizeof address));
+        server = good(accept(listener, NULL, NULL));
+        for (int n = 0; n < 3; n++) {
+            exchange(client, server);
+            exchange(server, client);
+        }
+        handled += client == called;
+        close(client);
+        close(server);
+    }
+    server = accepted;
+    if (jumps)
+        siglongjmp(out, 1);
+}
+
+/* Calls of a process with one thread. */
+static void closed(void)
+{
+    enum { LAST = 6, TURNS_EACH = 8 };
+    int go[2];
+    good(pipe(go));
+    caller = getpid();
+    if (good(fork()) == 0) {
+        char byte;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(go[1]);
+        while (read(go[0], &byte, 1) == 1) {
+            await_sleep();
+            kill(caller, SIGUSR1);
+        }
+        _exit(0);
+    }
+    handle(SIGUSR1, close_it, 0);
+    for (jumps = 0; jumps < 2; jumps++)
+        for (size_t way = 0; way <= LAST; way++) {
+            int before = open_descriptors();
+            for (int turn = 0; turn < TURNS_EACH; turn++) {
+                int result = -2;
+                begin(turn % 2);
+                handled = 0;
+                write(go[1], "x", 1);
+                if (sigsetjmp(out, 1) == 0)
+                    result = call_once(way);
+                close(set);
+                close(server);
+                printf("%s: %s, %d with its number\n", WAYS[way], result == -1 ? strerror(errno) : result > 0 ? "a part" : "left", handled);
+            }
+            int lost = open_descriptors() - before;
+            printf("descriptors lost: %s\n", lost == 0 || (jumps && lost <= TURNS_EACH) ? "none, or one for a jump" : "more");
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -347,6 +415,8 @@ int main(int argc, char **argv)
         cancelled();
     else if (strcmp(argv[1], "signals") == 0)
         signals();
+    else if (strcmp(argv[1], "closed") == 0)
+        closed();
     else
         lost(strcmp(argv[1], "jumps") == 0);
     return 0;

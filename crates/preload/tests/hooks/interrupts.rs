@@ -45,6 +45,11 @@ fn the_handler_that_ran_decides_whether_a_call_goes_on() {
 }
 
 #[test]
+fn what_a_call_is_about_lives_as_long_as_the_call() {
+    hooked_with(&[ALL], || same("closed"));
+}
+
+#[test]
 fn a_wait_after_a_jump_sleeps() {
     hooked_with(&[ALL], || same("jumps"));
 }

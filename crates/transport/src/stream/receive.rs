@@ -64,8 +64,20 @@ impl Stream {
         result
     }
 
+    /// Whether a receive finds nothing, as far as can be told at a glance.
+    #[inline]
+    pub fn finds_nothing(&self, fd: BorrowedFd<'_>) -> bool {
+        let nothing = self.port().is_none() && self.is_empty();
+        if nothing {
+            self.tell_sets();
+            self.rouse_the_late(fd);
+        }
+        nothing
+    }
+
     /// Whether nothing is there, as far as shared memory tells without the lock: programs look once more after each read. Where a process of the
     /// family may have been killed with the lock, its next holder has work to do.
+    #[inline]
     fn is_empty(&self) -> bool {
         let (rx, common) = (&self.state.rx, &self.state.common);
         let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return false };

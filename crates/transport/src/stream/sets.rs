@@ -5,6 +5,9 @@ use crate::epoll::EpollSet;
 use slipway_fabric::sync::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
+/// In `told_sets`: the sets know of the segment and of the doorbell.
+const ALL_TOLD: u32 = 3;
+
 impl Stream {
     /// This process has one more descriptor of the connection.
     pub fn gain_descriptor(&self) {
@@ -45,13 +48,20 @@ impl Stream {
 
     /// The connection may just have got a line or a doorbell, which its epoll sets are to hear, or a segment: those that left it to
     /// the kernel take it over. Or this thread has taken a bell, for descriptors that came with it. Called without locks.
+    #[inline]
     pub(crate) fn tell_sets(&self) {
-        let now = match self.segment.get() {
-            Some(_) => 2 + u32::from(self.hears_door()),
-            None => self.line_alive().into(),
-        };
-        if now > self.told_sets.load(Relaxed) && self.told_sets.fetch_max(now, Relaxed) < now {
-            self.sets().iter().for_each(|set| set.welcome(self));
+        if self.in_sets.load(Relaxed) == 0 {
+            return;
+        }
+        let told = self.told_sets.load(Relaxed);
+        if told < ALL_TOLD {
+            let now = match self.segment.get() {
+                Some(_) => 2 + u32::from(self.hears_door()),
+                None => self.line_alive().into(),
+            };
+            if now > told && self.told_sets.fetch_max(now, Relaxed) < now {
+                self.sets().iter().for_each(|set| set.welcome(self));
+            }
         }
         if self.took_bell.load(Relaxed) != 0 && self.took_bell.swap(0, Relaxed) != 0 {
             self.alert_sets();
