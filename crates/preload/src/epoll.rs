@@ -248,7 +248,8 @@ thread_local! {
     static BUFFERS: Cell<(Vec<Event>, Vec<epoll_event>)> = const { Cell::new((Vec::new(), Vec::new())) };
 }
 
-fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
+fn wait(found: &Found, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
+    let Some(set) = found.set() else { return fail(Errno::BADF) };
     let max = usize::try_from(max).unwrap_or(0).min(4096);
     // A signal handler that waits, too, finds none and makes its own.
     let (mut out, raw) = BUFFERS.try_with(Cell::take).unwrap_or_default();
@@ -273,13 +274,11 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     answer
 }
 
-/// The set of `epfd` if a wait on it concerns us and its arguments make sense. Also a set whose last stream has gone: the kernel may
+/// What `epfd` is, a set, if a wait on it concerns us and its arguments make sense. Also a set whose last stream has gone: the kernel may
 /// still have an event of ours for it.
-fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Arc<EpollSet>> {
-    if max <= 0 || events.is_null() || !table::is_used(epfd) {
-        return None;
-    }
-    set_of(epfd)
+fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Found> {
+    let is_sound = max > 0 && !events.is_null();
+    table::find(epfd).filter(|found| is_sound && found.set().is_some())
 }
 
 /// A wait of any kind, of which `real` is the kernel's own. Another thread may give the set its first stream while the kernel waits:
@@ -297,18 +296,19 @@ fn wait_or(
         Ok(found) => found,
         Err(set) => return waiting(|| wait(&set, events, max, timeout, mask)),
     };
-    let Some(set) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };
+    let Some(ours) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };
     let sift = || {
         let at = |i| events.wrapping_add(i);
         // SAFETY: the kernel has written so many.
         let all = (0..found as usize).map(|i| unsafe { at(i).read_unaligned() });
-        let theirs = set.sift(&all.map(|e| Event { events: e.events, data: e.u64 }).collect::<Vec<_>>());
+        let sift = |events: &[Event]| ours.set().map_or_else(Vec::new, |set| set.sift(events));
+        let theirs = sift(&all.map(|e| Event { events: e.events, data: e.u64 }).collect::<Vec<_>>());
         for (i, event) in theirs.iter().enumerate() {
             // SAFETY: they are no more than the kernel's.
             unsafe { at(i).write_unaligned(epoll_event { events: event.events, u64: event.data }) };
         }
         // The time that has passed is not counted.
-        if theirs.is_empty() { wait(&set, events, max, timeout, mask) } else { theirs.len() as c_int }
+        if theirs.is_empty() { wait(&ours, events, max, timeout, mask) } else { theirs.len() as c_int }
     };
     waiting(sift)
 }

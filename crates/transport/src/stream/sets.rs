@@ -50,9 +50,6 @@ impl Stream {
     /// the kernel take it over. Or this thread has taken a bell, for descriptors that came with it. Called without locks.
     #[inline]
     pub(crate) fn tell_sets(&self) {
-        if self.in_sets.load(Relaxed) == 0 {
-            return;
-        }
         let told = self.told_sets.load(Relaxed);
         if told < ALL_TOLD {
             let now = match self.segment.get() {
