@@ -16,15 +16,27 @@ unsafe extern "C" {
     safe fn slipway_single_threaded() -> *const u8;
 }
 
-/// See [`slipway_single_threaded`]; null until something is put into a first place.
+/// See [`slipway_single_threaded`]; null until something is put into a first place, and from then on that something is put there or taken by one of
+/// several threads: two that do so at one place at the same time may leave `bare` at what is no more.
 static SINGLE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+/// 1: that was so.
+static WERE_SEVERAL: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this process has one thread, as far as is known.
+/// Whether the word says that there is one thread.
 #[inline]
-fn is_single() -> bool {
-    let single = SINGLE.load(Relaxed);
+fn says_one(single: *const u8) -> bool {
     // SAFETY: the C library's, which writes it where it makes a thread.
     !single.is_null() && unsafe { single.read_volatile() } != 0
+}
+
+/// Something is about to be put into a place or taken.
+fn note_threads() {
+    let single = slipway_single_threaded();
+    if !says_one(single) {
+        WERE_SEVERAL.store(1, Relaxed);
+    }
+    let single = if WERE_SEVERAL.load(Relaxed) == 0 { single } else { ptr::null() };
+    SINGLE.store(single.cast_mut(), Relaxed);
 }
 
 /// The place.
@@ -71,7 +83,7 @@ impl<T> Seat<T> {
 
     /// Puts something there. It must be empty.
     pub fn put(&self, value: T) {
-        SINGLE.store(slipway_single_threaded().cast_mut(), Relaxed);
+        note_threads();
         let entry = Arc::new(Entry { value, older: self.looks.load(Relaxed), next: AtomicPtr::default() });
         self.bare.store(Arc::as_ptr(&entry).cast_mut(), Relaxed);
         self.entry.store(Some(entry));
@@ -79,6 +91,7 @@ impl<T> Seat<T> {
 
     /// Takes what is there.
     pub fn take(&self) -> Option<Taken<T>> {
+        note_threads();
         self.bare.store(ptr::null_mut(), Relaxed);
         let entry = self.entry.swap(None)?;
         if self.looks.load(Relaxed) > entry.older {
@@ -90,7 +103,7 @@ impl<T> Seat<T> {
     /// Looks at what is there.
     #[inline]
     pub fn look(&self) -> Look<'_, T> {
-        if is_single() { Look::Bare(self.look_bare()) } else { Look::Counted(self.entry.load()) }
+        if says_one(SINGLE.load(Relaxed)) { Look::Bare(self.look_bare()) } else { Look::Counted(self.entry.load()) }
     }
 
     #[inline]
