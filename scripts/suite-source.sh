@@ -20,7 +20,11 @@ if ! find_tree >"$apt/tree"; then
     {
         apt-get "${options[@]}" update
         apt-get "${options[@]}" source "$package" || apt-get "${options[@]}" source "${package%%=*}"
-    } >"$work/fetch-${package%%=*}.log" 2>&1
+    } >"$work/fetch-${package%%=*}.log" 2>&1 || {
+        echo "suite-source: the source of $package can't be fetched; the end of $work/fetch-${package%%=*}.log:" >&2
+        tail -n 3 "$work/fetch-${package%%=*}.log" >&2
+        exit 1
+    }
     find_tree >"$apt/tree"
 fi
 cat "$apt/tree"
