@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "fork")]
 
 use rustix::process::{Pid, WaitOptions, waitpid};
-use slipway_fabric::sync::{ForkMutex, Forked, holds_any};
-use std::{sync::mpsc::channel, thread::scope};
+use slipway_fabric::sync::{ForkMutex, Forked, Lock, after_locks, holds_any};
+use std::{cell::Cell, sync::mpsc::channel, thread::scope};
 
 /// What `work` says in a child, which ends if that waits.
 fn in_child(work: impl FnOnce(&Forked) -> bool) -> bool {
@@ -67,4 +67,22 @@ fn what_the_forking_thread_is_in_goes_on_in_the_child() {
         },
     );
     assert_eq!((*own.lock(), *other.lock()), (1, 2));
+}
+
+#[test]
+fn what_is_put_off_comes_when_the_thread_holds_no_lock() {
+    thread_local! {
+        static CAME: Cell<u32> = const { Cell::new(0) };
+    }
+    let came = || CAME.set(CAME.get() + 1);
+    assert!(!after_locks(came));
+    let (first, second) = (ForkMutex::new(()), Lock::default());
+    let guards = (first.lock(), second.lock());
+    assert!(after_locks(came) && after_locks(came) && first.try_lock().is_none());
+    drop(guards.0);
+    assert_eq!(CAME.get(), 0, "the other one is held");
+    drop(guards.1);
+    assert_eq!((CAME.get(), holds_any()), (1, false), "once");
+    drop(second.lock());
+    assert_eq!(CAME.get(), 1);
 }

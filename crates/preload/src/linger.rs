@@ -2,18 +2,22 @@
 //! on a descriptor of the library's own.
 
 use crate::table::borrowed;
-use slipway_fabric::sync::{ForkMutex, Forked};
+use slipway_fabric::sync::{
+    ForkMutex, Forked, FutexWord,
+    Ordering::{Acquire, Release},
+};
 use slipway_transport::{descriptor::Reserved, stream::Stream};
 use std::{
     os::fd::{AsFd, AsRawFd, RawFd},
-    sync::{Arc, Condvar},
+    sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The descriptors of closed connections that have a thread.
 static LEFT: ForkMutex<Vec<Reserved>> = ForkMutex::new(Vec::new());
-static LESS: Condvar = Condvar::new();
+/// Moves on when there are fewer.
+static LESS: FutexWord = FutexWord::new();
 
 /// How long a program that does not wait for writes is kept by what is left of them: when it exits, becomes another one, or leaves the connection to the kernel.
 pub const GRACE: Duration = Duration::from_secs(1);
@@ -49,13 +53,20 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 
 fn forget(number: RawFd) {
     LEFT.lock().retain(|copy| copy.as_fd().as_raw_fd() != number);
-    LESS.notify_all();
+    LESS.fetch_add(1, Release);
+    LESS.wake_all();
 }
 
 /// Waits for the threads, for [`GRACE`] at most.
 pub fn finish() {
-    if let Some(left) = LEFT.try_lock() {
-        left.wait_while(&LESS, GRACE, |left| !left.is_empty());
+    let end = Instant::now() + GRACE;
+    loop {
+        let before = LESS.load(Acquire);
+        if LEFT.try_lock().is_some_and(|left| left.is_empty()) {
+            return;
+        }
+        let Some(rest) = end.checked_duration_since(Instant::now()) else { return };
+        LESS.wait_while(before, Some(rest.as_nanos() as u64));
     }
 }
 

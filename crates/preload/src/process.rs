@@ -7,7 +7,7 @@ use crate::{
     timer,
 };
 use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
-use slipway_fabric::sync::Forked;
+use slipway_fabric::sync::{Forked, Held};
 use slipway_transport::stream::Stream;
 use std::{
     ffi::{c_char, c_int},
@@ -106,6 +106,8 @@ unsafe extern "C" fn fork() -> pid_t {
 /// From now on what other ends want back on their sockets is put there when the program exits: no call of it may come before.
 pub fn watch_exit() {
     static ONCE: Once = Once::new();
+    // A handler that interrupts it would wait for it.
+    let _held = Held::enter();
     ONCE.call_once(|| at_exit(settle));
 }
 

@@ -4,18 +4,13 @@
 //! does without what another thread was at, and begins anew with nothing.
 #![allow(unsafe_code, clippy::disallowed_types, reason = "a lock that nobody is left to release is replaced")]
 
+use super::held::{Held, holds_any};
 use std::{
-    cell::{Cell, UnsafeCell},
+    cell::UnsafeCell,
     marker::PhantomData,
     ops::{Deref, DerefMut},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
-    time::Duration,
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
 };
-
-thread_local! {
-    /// Locks that the thread holds, or is about to.
-    static HELD: Cell<u32> = const { Cell::new(0) };
-}
 
 /// A value that one thread at a time can reach.
 pub struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
@@ -34,23 +29,6 @@ impl<T: Default> Default for ForkMutex<T> {
 impl<T> std::fmt::Debug for ForkMutex<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ForkMutex")
-    }
-}
-
-/// One that the thread holds, until dropped.
-#[derive(Debug)]
-struct Held(PhantomData<*const ()>);
-
-impl Held {
-    fn enter() -> Self {
-        HELD.set(HELD.get() + 1);
-        Self(PhantomData)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        HELD.set(HELD.get() - 1);
     }
 }
 
@@ -74,11 +52,6 @@ impl Forked {
     pub unsafe fn new() -> Self {
         Self(PhantomData)
     }
-}
-
-/// Whether the calling thread may hold a [`ForkMutex`]: where a hook begins, it is in a signal handler then.
-pub fn holds_any() -> bool {
-    HELD.get() != 0
 }
 
 impl<T> ForkMutex<T> {
@@ -120,14 +93,6 @@ impl<T> ForkMutex<T> {
             unsafe { self.0.get().write(Mutex::default()) };
         }
         orphaned
-    }
-}
-
-impl<T> ForkGuard<'_, T> {
-    /// Lets go of the lock while `condition` holds, until `told` says otherwise or `patience` has passed.
-    pub fn wait_while(self, told: &Condvar, patience: Duration, condition: impl FnMut(&mut T) -> bool) {
-        let Self { guard, _held } = self;
-        drop(told.wait_timeout_while(guard, patience, condition));
     }
 }
 

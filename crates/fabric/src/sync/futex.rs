@@ -36,6 +36,11 @@ impl std::ops::Deref for FutexWord {
 
 #[cfg(not(loom))]
 impl FutexWord {
+    /// A word of value 0.
+    pub const fn new() -> Self {
+        Self { word: AtomicU32::new(0) }
+    }
+
     /// Sleeps while the word is `expected`; returns on a wake, a signal, after `timeout_ms`, or at
     /// once if the word differs. The caller looks at the word again in every case.
     pub fn wait(&self, expected: u32, timeout_ms: Option<u32>) {

@@ -5,12 +5,13 @@
 //! list with the program's own.
 #![allow(unsafe_code, clippy::disallowed_types, reason = "pthread_mutex_t is shared by reference")]
 
-use std::{cell::UnsafeCell, io, marker::PhantomData};
+use super::held::Held;
+use std::{cell::UnsafeCell, io};
 
 /// A sleeping mutual exclusion lock. Zeroed memory is a free lock for the threads of one process; after
 /// [`Lock::prepare`] it is one for processes, too.
 ///
-/// The thread that holds it must not ask for it again, as a signal handler would: it waits for ever.
+/// The thread that holds it must not ask for it again: it waits for ever. What a signal handler does with it is put off ([`super::after_locks`]).
 #[repr(transparent)]
 pub struct Lock(UnsafeCell<libc::pthread_mutex_t>);
 
@@ -36,7 +37,8 @@ impl std::fmt::Debug for Lock {
 pub struct Guard<'a> {
     lock: &'a Lock,
     orphaned: bool,
-    _thread: PhantomData<*const ()>,
+    // Last: while the lock is held the thread says so.
+    _held: Held,
 }
 
 /// The result of a call that fails only for want of memory.
@@ -69,23 +71,25 @@ impl Lock {
     /// Waits for the lock, also for a holder that is stopped.
     #[inline]
     pub fn lock(&self) -> Guard<'_> {
+        let _held = Held::enter();
         // SAFETY: zeroes are a mutex, as is what `prepare` made, and the mutex stays where it is while it is borrowed.
         let orphaned = match unsafe { libc::pthread_mutex_lock(self.0.get()) } {
             0 => false,
             code => self.inherit(code),
         };
-        Guard { lock: self, orphaned, _thread: PhantomData }
+        Guard { lock: self, orphaned, _held }
     }
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<Guard<'_>> {
+        let _held = Held::enter();
         // SAFETY: as above.
         let orphaned = match unsafe { libc::pthread_mutex_trylock(self.0.get()) } {
             0 => false,
             libc::EBUSY => return None,
             code => self.inherit(code),
         };
-        Some(Guard { lock: self, orphaned, _thread: PhantomData })
+        Some(Guard { lock: self, orphaned, _held })
     }
 
     #[cold]

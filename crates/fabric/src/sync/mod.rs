@@ -8,6 +8,8 @@ mod atomic;
 mod forked;
 mod futex;
 #[cfg(not(loom))]
+mod held;
+#[cfg(not(loom))]
 mod load;
 #[cfg_attr(loom, path = "lock_loom.rs")]
 mod lock;
@@ -23,8 +25,10 @@ mod ticks;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
 #[cfg(not(loom))]
-pub use forked::{ForkGuard, ForkMutex, Forked, holds_any};
+pub use forked::{ForkGuard, ForkMutex, Forked};
 pub use futex::{FutexWord, Slept};
+#[cfg(not(loom))]
+pub use held::{Held, after_locks, holds_any};
 #[cfg(not(loom))]
 pub use load::ask_loader;
 pub use lock::{Guard, Lock};

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -394,6 +395,82 @@ static void closed(void)
         }
 }
 
+static struct { volatile long handled, strange; volatile pid_t pesterer; } *within;
+static int told[2];
+
+static void use_it(void)
+{
+    char bytes[64];
+    memset(bytes, 'u', sizeof bytes);
+    send(client, bytes, 7, MSG_DONTWAIT);
+    ssize_t got = recv(server, bytes, sizeof bytes, MSG_DONTWAIT);
+    for (ssize_t i = 0; i < got; i++)
+        within->strange += bytes[i] != 'u';
+}
+
+/* What uses the connection whose use it has interrupted. It is set for one time. */
+static void use_within(int number, siginfo_t *info, void *context)
+{
+    struct sigaction action = {.sa_sigaction = use_within, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    good(sigaction(number, &action, NULL));
+    within->strange += info->si_signo != number || info->si_pid != within->pesterer || info->si_code != SI_USER || context == NULL;
+    use_it();
+    within->handled++;
+    write(told[1], "", 1);
+}
+
+static void use_and_jump(int number)
+{
+    (void)number;
+    use_it();
+    within->handled++;
+    write(told[1], "", 1);
+    siglongjmp(out, 1);
+}
+
+static void pestered(int number, long times)
+{
+    pid_t parent = getpid(), pesterer = good(fork());
+    if (pesterer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        within->pesterer = getpid();
+        /* A second one, before the kernel has blocked what it has just reset, would end a plain program, too. */
+        for (char byte = 0; kill(parent, number) == 0 && read(told[0], &byte, 1) == 1;)
+            ;
+        _exit(0);
+    }
+    sigsetjmp(out, 1);
+    while (within->handled < times)
+        use_it();
+    kill(pesterer, SIGKILL);
+    waitpid(pesterer, NULL, 0);
+}
+
+static void used_within(void)
+{
+    enum { TIMES = 1000 };
+    char byte = 'x';
+    within = mmap(NULL, sizeof *within, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    good(pipe(told));
+    begin(1);
+    struct sigaction action = {.sa_sigaction = use_within, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+    good(sigaction(SIGUSR1, &action, NULL));
+    pestered(SIGUSR1, TIMES);
+    handle(SIGUSR1, SIG_IGN, 0);
+    handle(SIGUSR2, use_and_jump, 0);
+    pestered(SIGUSR2, 2 * TIMES);
+    handle(SIGUSR2, SIG_IGN, 0);
+    while (recv(server, big, sizeof big, MSG_DONTWAIT) > 0)
+        ;
+    exchange(client, server);
+    exchange(server, client);
+    shutdown(client, SHUT_WR);
+    sigset_t blocked;
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    printf("strange: %ld; blocked: %d; end: %zd\n", within->strange, sigismember(&blocked, SIGUSR1) + sigismember(&blocked, SIGUSR2), read(server, &byte, 1));
+    end();
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -417,6 +494,8 @@ int main(int argc, char **argv)
         signals();
     else if (strcmp(argv[1], "closed") == 0)
         closed();
+    else if (strcmp(argv[1], "within") == 0)
+        used_within();
     else
         lost(strcmp(argv[1], "jumps") == 0);
     return 0;

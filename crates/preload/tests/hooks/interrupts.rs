@@ -58,3 +58,8 @@ fn a_wait_after_a_jump_sleeps() {
 fn a_wait_after_another_was_killed_in_one_sleeps() {
     hooked_with(&[ALL], || same("killed"));
 }
+
+#[test]
+fn a_handler_may_use_what_it_has_interrupted() {
+    hooked_with(&[ALL], || same("within"));
+}
