@@ -492,3 +492,34 @@ fn further_names_for_what_is_open() {
         assert_eq!(printed(LINKS, Some(options), tree), native, "{options:?}");
     }
 }
+
+/// Changes by links of /proc of what is open and has no name, or has lost it.
+const CHANGES: &str = r#"
+import errno, os
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def change(fd):
+    path = f"/proc/self/fd/{fd}"
+    acts = [lambda: os.chmod(path, 0o640), lambda: os.chown(path, -1, os.getgid()), lambda: os.chmod(path + "/", 0o600), lambda: os.stat(path + "/"), lambda: os.utime(path, (5, 6))]
+    more = [lambda: os.truncate(path, 10), lambda: os.setxattr(path, "user.a", b"1"), lambda: os.getxattr(path, "user.a"), lambda: os.listxattr(path),
+        lambda: os.removexattr(path, "user.a"), lambda: os.removexattr(path, "user.a"), lambda: os.truncate(path, -1)]
+    print([tried(act) for act in (more if fd != reads else []) + acts])
+    is_pipe = fd == pipe[0]
+    for stat in os.fstat(fd), os.stat(path): print(oct(stat.st_mode), *([] if is_pipe else [stat.st_size, stat.st_mtime, stat.st_nlink]))
+reads, pipe = os.open("a/x", os.O_RDONLY), os.pipe()
+change(os.open("a", os.O_TMPFILE | os.O_RDWR, 0o600))
+change(os.open("a", os.O_TMPFILE | os.O_WRONLY, 0))
+gone = os.open("new", os.O_CREAT | os.O_RDWR, 0o666); os.unlink("new"); change(gone)
+only = os.open("d/g", os.O_RDWR); kept = os.open("d/g", os.O_PATH); os.unlink("d/g"); change(only)
+print(tried(lambda: os.chmod(f"/proc/self/fd/{kept}", 0o604)), oct(os.fstat(only).st_mode))
+os.unlink("a/x"); change(reads); change(pipe[0])
+"#;
+
+#[test]
+fn what_has_no_name_is_changed_by_its_descriptors_link() {
+    let native = printed(CHANGES, None, tree);
+    for options in [&["--net-only"][..], &[], &["--allow-write", "."]] {
+        assert_eq!(printed(CHANGES, Some(options), tree), native, "{options:?}");
+    }
+}

@@ -207,7 +207,12 @@ impl Server {
         if dir == libc::AT_FDCWD || path.first() == Some(&b'/') || self.view.is_touched(&start) {
             self.offer(caller, &start, path, false);
         }
-        resolved
+        let resolved = resolved?;
+        if resolved.is_magic && resolved.must_be_dir {
+            // What is open may be no directory.
+            statat(CWD, [resolved.path.absolute().as_slice(), b"/"].concat(), AtFlags::empty())?;
+        }
+        Ok(resolved)
     }
 
     /// The same of a path that will only be read: where its directory was looked up before, it is that one, as for the emulation library.

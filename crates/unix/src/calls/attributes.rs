@@ -8,7 +8,10 @@ use crate::{
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{self, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
+    fs::{
+        self, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, getxattr, lgetxattr, listxattr,
+        llistxattr,
+    },
     io::Errno,
 };
 use slipway_layer::{Attribute, Found, Place};
@@ -17,18 +20,38 @@ use std::ffi::{CStr, CString};
 /// The largest value and the longest list.
 const XATTR_MAX: usize = 64 << 10;
 
+/// What a path leads to.
+enum Target {
+    Found(Found),
+    /// Held with O_PATH.
+    Open(OwnedFd),
+}
+
 impl Server {
     fn change(&mut self, found: &Found, attribute: &Attribute<'_>) -> Reply {
         done(self.view.set_attribute(found, attribute))
     }
 
-    /// What a path leads to, to change it.
-    fn target(&mut self, caller: Caller, dir: i32, path: u64, follow: bool) -> Result<Found, Errno> {
+    /// What a path leads to: something in the tree, or by a link of /proc what is open and has no name there.
+    fn target(&mut self, caller: Caller, dir: i32, path: u64, follow: bool) -> Result<Target, Errno> {
         let resolved = self.lookup(caller, dir, path, follow)?;
         match self.named_by(&resolved) {
-            Some(found) => Ok(found),
-            None if resolved.is_magic => Err(Errno::OPNOTSUPP),
-            None => resolved.found.ok_or(Errno::NOENT),
+            Some(found) => Ok(Target::Found(found)),
+            None if !resolved.is_magic => resolved.found.map(Target::Found).ok_or(Errno::NOENT),
+            // What others have open is no business of the command's.
+            None if !self.is_of_command(caller, &resolved.path) => Err(Errno::ACCESS),
+            None => Ok(Target::Open(fs::open(resolved.path.to_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)),
+        }
+    }
+
+    fn change_target(&mut self, target: &Target, attribute: &Attribute<'_>) -> Reply {
+        match target {
+            Target::Found(found) => self.change(found, attribute),
+            Target::Open(held) => match self.object_here(held)? {
+                Object::Unnamed if self.contain && self.is_hosts_file(held) != Ok(false) => Err(Errno::ACCESS),
+                Object::Named(path, false) if !self.view.is_through(&path) => self.change_nameless(&fs::fstat(held)?, attribute),
+                _ => done(set_held(held, attribute)),
+            },
         }
     }
 
@@ -72,11 +95,11 @@ impl Server {
         if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
             return self.change_fd(caller, dir, true, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)));
         }
-        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
-        if found.kind() == rustix::fs::FileType::Symlink {
+        let target = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        if matches!(&target, Target::Found(found) if found.kind() == rustix::fs::FileType::Symlink) {
             return Err(Errno::OPNOTSUPP);
         }
-        self.change(&found, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
+        self.change_target(&target, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
     }
 
     pub(super) fn fchown(&mut self, caller: Caller, fd: i32, uid: u32, gid: u32) -> Reply {
@@ -87,15 +110,16 @@ impl Server {
         if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
             return self.change_fd(caller, dir, true, &owner(uid, gid));
         }
-        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
-        self.change(&found, &owner(uid, gid))
+        let target = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        self.change_target(&target, &owner(uid, gid))
     }
 
     pub(super) fn truncate(&mut self, caller: Caller, path: u64, size: u64) -> Reply {
         if size > i64::MAX as u64 {
             return Err(Errno::INVAL);
         }
-        let found = self.target(caller, libc::AT_FDCWD, path, true)?;
+        let target = self.target(caller, libc::AT_FDCWD, path, true)?;
+        let Target::Found(found) = target else { return self.change_target(&target, &Attribute::Size(size)) };
         match found.kind() {
             rustix::fs::FileType::Directory => Err(Errno::ISDIR),
             rustix::fs::FileType::RegularFile if self.is_leased(&found) => {
@@ -142,8 +166,8 @@ impl Server {
         if is_fd && dir != libc::AT_FDCWD {
             return self.change_fd(caller, dir, path != 0, &Attribute::Times(&times));
         }
-        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
-        self.change(&found, &Attribute::Times(&times))
+        let target = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        self.change_target(&target, &Attribute::Times(&times))
     }
 
     /// utimes and futimesat: microseconds.
@@ -173,8 +197,8 @@ impl Server {
 
     pub(super) fn setxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
         let (name, value, flags) = xattr(caller, a)?;
-        let found = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
-        self.change(&found, &Attribute::SetXattr(&name, &value, flags))
+        let target = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
+        self.change_target(&target, &Attribute::SetXattr(&name, &value, flags))
     }
 
     pub(super) fn fsetxattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
@@ -184,8 +208,8 @@ impl Server {
 
     pub(super) fn removexattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
         let name = xattr_name(caller, a[1])?;
-        let found = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
-        self.change(&found, &Attribute::RemoveXattr(&name))
+        let target = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
+        self.change_target(&target, &Attribute::RemoveXattr(&name))
     }
 
     pub(super) fn fremovexattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
@@ -195,11 +219,15 @@ impl Server {
 
     pub(super) fn getxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
         let name = xattr_name(caller, a[1])?;
-        self.read_xattr(caller, a[0], follow, (a[2], a[3]), |path, buffer| lgetxattr(path, &name, buffer))
+        self.read_xattr(caller, a[0], follow, (a[2], a[3]), |path, follow, buffer| {
+            if follow { getxattr(path, &name, buffer) } else { lgetxattr(path, &name, buffer) }
+        })
     }
 
     pub(super) fn listxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
-        self.read_xattr(caller, a[0], follow, (a[1], a[2]), |path, buffer| llistxattr(path, buffer))
+        self.read_xattr(caller, a[0], follow, (a[1], a[2]), |path, follow, buffer| {
+            if follow { listxattr(path, buffer) } else { llistxattr(path, buffer) }
+        })
     }
 
     fn read_xattr(
@@ -208,12 +236,14 @@ impl Server {
         path: u64,
         follow: bool,
         (buffer, size): (u64, u64),
-        read: impl FnOnce(&CStr, &mut [u8]) -> Result<usize, Errno>,
+        read: impl FnOnce(&CStr, bool, &mut [u8]) -> Result<usize, Errno>,
     ) -> Reply {
-        let found = self.target(caller, libc::AT_FDCWD, path, follow)?;
-        let real = Self::real_path(self.view.root(found.place), &found.path)?;
+        let target = self.target(caller, libc::AT_FDCWD, path, follow)?;
         let mut bytes = vec![0; XATTR_MAX];
-        let count = read(&real, &mut bytes)?;
+        let count = match &target {
+            Target::Found(found) => read(&Self::real_path(self.view.root(found.place), &found.path)?, false, &mut bytes),
+            Target::Open(held) => read(&CString::new(by_proc(held)).map_err(|_| Errno::INVAL)?, true, &mut bytes),
+        }?;
         if size != 0 {
             if count as u64 > size {
                 return Err(Errno::RANGE);
@@ -233,6 +263,21 @@ pub(super) fn set_open(fd: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Er
         Attribute::SetXattr(name, value, flags) => fs::fsetxattr(fd, *name, value, *flags),
         Attribute::RemoveXattr(name) => fs::fremovexattr(fd, *name),
         Attribute::Size(size) => fs::ftruncate(fd, *size),
+    }
+}
+
+/// The same by a descriptor that only stands for it.
+fn set_held(held: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Errno> {
+    let path = by_proc(held);
+    match attribute {
+        Attribute::Mode(mode) => fs::chmod(path, *mode),
+        Attribute::Owner(uid, gid) => fs::chown(path, *uid, *gid),
+        Attribute::Times(times) => fs::utimensat(fs::CWD, path, times, fs::AtFlags::empty()),
+        Attribute::SetXattr(name, value, flags) => fs::setxattr(path, *name, value, *flags),
+        Attribute::RemoveXattr(name) => fs::removexattr(path, *name),
+        Attribute::Size(size) => {
+            fs::ftruncate(fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?, *size)
+        }
     }
 }
 
