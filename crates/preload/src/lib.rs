@@ -16,7 +16,8 @@
 //! * [`kernel`]: what the transport has this process do: the kernel's own waits, and signals.
 //! * [`process`]: fork and exec, after which others may hold the connection. * [`linger`]: what is left to be sent of a closed one.
 //! * [`rest`]: what is left to be read of one whose peer has gone.
-//! * [`signals`]: whether a signal came while a wait looked, and what may come when. * [`allocator`]: no signal handler comes within it. * [`timer`]: a server's interval timer, set lazily.
+//! * [`signals`]: whether a signal came while a wait looked, and when its handler may run. * [`allocator`]: no handler comes within it.
+//! * [`timer`]: a server's interval timer, set lazily.
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("slipway-preload supports Linux on x86_64 and aarch64");
