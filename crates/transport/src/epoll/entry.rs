@@ -1,7 +1,7 @@
 //! A stream as a member of a set: what the program asked for, and what it has been told.
 
 use super::{Event, borrow};
-use crate::stream::Stream;
+use crate::stream::{MOST_IN_A_TURN, Stream};
 use rustix::event::{PollFlags, epoll};
 use std::{os::fd::RawFd, sync::Arc};
 
@@ -39,7 +39,7 @@ const LONGEST_WAIT: u64 = 1_000_000;
 const TURN: u64 = 20_000;
 
 /// The fewest and the most bytes that make a turn.
-const TURN_BYTES: std::ops::RangeInclusive<u64> = 4 * 1024..=16 * 1024;
+const TURN_BYTES: std::ops::RangeInclusive<u64> = 4 * 1024..=MOST_IN_A_TURN as u64;
 
 /// A stream in a set.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ pub use lying::{Lying, get_up_at_last};
 pub use ready::OUTPUT;
 #[cfg(test)]
 pub(crate) use ready::ask_kernel;
-pub use receive::{How, Received};
+pub use receive::{How, MOST_IN_A_TURN, Received};
 pub use state::mode;
 
 use crate::{descriptor::Reserved, epoll::EpollSet, ledger::LedgerEntry, ports::end::End, report, settings::Settings};

@@ -25,6 +25,10 @@ use std::{
 /// coarse clock; one that polls otherwise learns at once.
 const STALE: u64 = 1_000_000;
 
+/// The most bytes of a turn in company. A program that has room for more in one read takes that much at once, and its read is not cut short: each piece
+/// would cost it a call, and what it does for one.
+pub const MOST_IN_A_TURN: usize = 16 * 1024;
+
 /// How to receive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct How {
@@ -265,7 +269,8 @@ impl Stream {
             // filled as fast as it is read never is. A program that asks no set reads on.
             return Err(Errno::AGAIN);
         }
-        let turn = if allotted == 0 { usize::MAX } else { usize::try_from(allotted).unwrap_or(usize::MAX) };
+        let is_whole = allotted == 0 || want > MOST_IN_A_TURN;
+        let turn = if is_whole { usize::MAX } else { usize::try_from(allotted).unwrap_or(usize::MAX) };
         let mut got = Received { bytes: there.min(want).min(turn), ..Received::default() };
         if rx.batches_taken.load(Relaxed) != segment.rx.attachments() || self.batches_waiting.load(Relaxed) != 0 {
             let _change = Change::begin(&rx.unfinished);

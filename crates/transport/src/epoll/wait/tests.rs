@@ -1,7 +1,7 @@
 use super::{super::entry::EDGE, *};
 use crate::line::send_doorbell;
 use crate::stream::{
-    How, Stream, ask_kernel,
+    How, MOST_IN_A_TURN, Stream, ask_kernel,
     pair::{age, asked, asked_before, ends, unforked, within_a_tick},
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -38,7 +38,11 @@ fn send(end: &(impl std::ops::Deref<Target = Stream>, OwnedFd), bytes: &[u8]) ->
 }
 
 fn read(end: &(impl std::ops::Deref<Target = Stream>, OwnedFd)) -> Result<usize, Errno> {
-    end.0.receive(end.1.as_fd(), &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes)
+    read_into(end, &mut [0; 8192])
+}
+
+fn read_into(end: &(impl std::ops::Deref<Target = Stream>, OwnedFd), to: &mut [u8]) -> Result<usize, Errno> {
+    end.0.receive(end.1.as_fd(), &mut [IoSliceMut::new(to)], How::default()).map(|got| got.bytes)
 }
 
 /// Both ends of a connection, of which each has sent a byte; only the client's has been read.
@@ -160,6 +164,19 @@ fn a_read_that_ends_with_its_turn_is_not_the_last() {
     server.0.allot(0);
     assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
     assert_eq!((read(&server), reports()), (Err(Errno::AGAIN), 1));
+}
+
+#[test]
+fn a_read_with_room_for_more_than_a_turn_is_a_turn() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(server.1.as_raw_fd(), &server.0, IN | EDGE, 7).expect("room");
+    assert_eq!((send(&client, &[0; 4000]), wait(&set, 0).len()), (Ok(4000), 1));
+    server.0.allot(1000);
+    assert_eq!(read_into(&server, &mut [0; MOST_IN_A_TURN + 1]), Ok(4000));
+    // What comes meanwhile waits for the others.
+    assert_eq!((send(&client, b"b"), read(&server)), (Ok(1), Err(Errno::AGAIN)));
+    assert_eq!((wait(&set, 0).len(), read(&server)), (1, Ok(1)));
 }
 
 /// The server's end is in a set that rests, and the client has sent something, for which its bell has rung.
