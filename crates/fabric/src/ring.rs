@@ -22,8 +22,8 @@ pub use doorbell::Bell;
 /// in, so that light traffic touches little memory and stays in cache.
 const REWIND: u64 = 16 * 1024;
 
-/// So many bytes at once are no light traffic. They get memory for the whole area, and don't begin at its front again: what the
-/// reader has just taken lies in its cache, and writing there takes twice as long as where it has not been for a while.
+/// So many bytes at once are no light traffic. They get memory for the whole area, and don't begin at its front again if the reader uses another
+/// processor: what it has just taken lies in its cache, and writing there takes twice as long as where it has not been for a while.
 const BULK: usize = 16 * 1024;
 
 /// Bytes at the front of the area whose memory is there from the beginning: what light traffic needs.
@@ -161,12 +161,12 @@ impl Ring {
     }
 
     /// Before the first byte of a write of `n`, in one part or several, is [appended](Ring::append): it may go to the front. The caller asked
-    /// [`Ring::free`] for the space.
+    /// [`Ring::free`] for the space. `is_near`: the reader uses this processor, whose caches have what it has just taken.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
-    pub fn begin(&self, tx: &mut TxCursor, n: usize) -> Result<(), Corrupt> {
-        if n < BULK || tx.ready != u64::MAX { self.rewind(tx) } else { Ok(()) }
+    pub fn begin(&self, tx: &mut TxCursor, n: usize, is_near: impl FnOnce() -> bool) -> Result<(), Corrupt> {
+        if n < BULK || tx.ready != u64::MAX || is_near() { self.rewind(tx) } else { Ok(()) }
     }
 
     /// Copies `from` behind `tail` (W2), as a write of its own.
@@ -174,7 +174,7 @@ impl Ring {
     /// # Errors
     /// As [`Ring::begin`].
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
-        self.begin(tx, from.len())?;
+        self.begin(tx, from.len(), || false)?;
         self.append(tx, from);
         Ok(())
     }

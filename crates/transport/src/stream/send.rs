@@ -11,6 +11,7 @@ use rustix::{
 };
 use slipway_fabric::{
     ring::{Ring, UNOPENED},
+    spin::{SpinStrategy, processor},
     sync::Ordering::Relaxed,
 };
 use std::{io::IoSlice, mem::MaybeUninit, os::fd::BorrowedFd};
@@ -161,7 +162,8 @@ impl Stream {
         if !descriptors.is_empty() && !self.place_batch(fd, segment, &mut cursor, n as u64, descriptors)? {
             return Ok(None);
         }
-        segment.tx.begin(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+        let is_near = || segment.strategy(processor()) == SpinStrategy::Yield;
+        segment.tx.begin(&mut cursor, want, is_near).map_err(|what| self.condemn(fd, what))?;
         let mut left = n;
         for slice in from {
             let part = &slice[..slice.len().min(left)];
