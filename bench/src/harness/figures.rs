@@ -1,4 +1,4 @@
-//! Published figures and wanted ones, of `benches.toml`, and what a run makes of them.
+//! Published figures and wanted ones, of `benches.toml` and `programs.toml`, and what a run makes of them.
 
 use super::format::{distinct, geometric_mean, microseconds};
 use super::results::{Results, Unit};
@@ -8,12 +8,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-const FILE: &str = include_str!("../../benches.toml");
+const FILES: [&str; 2] = [include_str!("../../benches.toml"), include_str!("../../programs.toml")];
 
 pub fn part<T: DeserializeOwned>(bench: &str) -> anyhow::Result<T> {
-    let mut all: HashMap<String, toml::Value> = toml::from_str(FILE).context("benches.toml")?;
-    let part = all.remove(bench).with_context(|| format!("benches.toml has no {bench}"))?;
-    part.try_into().with_context(|| format!("benches.toml, {bench}"))
+    let parts = FILES.into_iter().map(toml::from_str::<HashMap<String, toml::Value>>);
+    let all: Vec<_> = parts.collect::<Result<_, _>>().context("the bench's figures")?;
+    let part = all.into_iter().find_map(|mut parts| parts.remove(bench)).with_context(|| format!("no figures of {bench}"))?;
+    part.try_into().with_context(|| format!("figures of {bench}"))
 }
 
 /// Those of a bench of round trips.

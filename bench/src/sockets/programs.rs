@@ -1,4 +1,4 @@
-//! The programs that are measured and what is wanted of them: the bench's part of `benches.toml`.
+//! The programs that are measured and what is wanted of them: the bench's part of `programs.toml`.
 
 use crate::harness::failure::Failure;
 use crate::harness::figures::Bound;
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
-/// The bench's part of `benches.toml`, where the words are explained.
+/// The bench's part of `programs.toml`, where the words are explained.
 #[derive(Debug, Deserialize)]
 pub struct Catalog {
     pub programs: Vec<Program>,
@@ -81,7 +81,7 @@ pub enum Peer {
     Slipway,
 }
 
-/// Places in a line of `benches.toml`, and what they stand for.
+/// Places in a line of `programs.toml`, and what they stand for.
 #[derive(Clone)]
 pub struct Values(Vec<(&'static str, String)>);
 
