@@ -4,7 +4,7 @@ use super::{
     OUTPUT, Role, Stream, coarse_now, mode,
     state::{Change, add},
 };
-use crate::line;
+use crate::{line, wait::may_spin};
 use rustix::{
     io::Errno,
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg},
@@ -162,7 +162,8 @@ impl Stream {
         if !descriptors.is_empty() && !self.place_batch(fd, segment, &mut cursor, n as u64, descriptors)? {
             return Ok(None);
         }
-        let is_near = || segment.strategy(processor()) == SpinStrategy::Yield;
+        // Ends that never spin don't tell where they are.
+        let is_near = || may_spin() && segment.strategy(processor()) == SpinStrategy::Yield;
         segment.tx.begin(&mut cursor, want, is_near).map_err(|what| self.condemn(fd, what))?;
         let mut left = n;
         for slice in from {
