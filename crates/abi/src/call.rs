@@ -142,6 +142,16 @@ pub mod port_option {
     pub const ALL: u32 = CONTEXT_AS_GUARD | QLIMIT | INSERT_SEND_RIGHT | STRICT;
 }
 
+/// Kinds of a body's items in Darwin's dialect, `MACH_MSG_*_DESCRIPTOR`.
+pub mod descriptor {
+    #![allow(missing_docs, reason = "Darwin's own names")]
+    pub const PORT: u8 = 0;
+    pub const OOL: u8 = 1;
+    pub const OOL_PORTS: u8 = 2;
+    pub const OOL_VOLATILE: u8 = 3;
+    pub const GUARDED: u8 = 4;
+}
+
 /// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
 pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;
 

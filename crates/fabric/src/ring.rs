@@ -505,17 +505,9 @@ impl Ring {
         &self.control.reader.waits
     }
 
-    /// Wakes the writers of this very end that wait on the word: something happened that the reader doesn't know of.
-    ///
-    /// Whatever the flag says: a peer that was killed may have lowered it and not woken anybody.
-    pub fn rouse_writer(&self) {
-        self.control.writer.waits.swap(0, Ordering::Relaxed);
-        self.control.writer.waits.wake_all();
-    }
-
     /// Wakes the readers of this very end that wait on the word: something happened that the writer doesn't know of.
     ///
-    /// As in [`Ring::rouse_writer`], a flag that is down is no proof.
+    /// Whatever the flag says: a peer that was killed may have lowered it and woken nobody.
     pub fn rouse_reader(&self) {
         if self.control.reader.waits.load(Ordering::Relaxed) == FUTEX_WAIT {
             self.control.reader.waits.swap(0, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //! discarded.
 //!
 //! A [`View`] is the tree that a program sees: the host's with layers over it. It answers by names, and changes the topmost layer
-//! only. The crate knows no system calls of programs; whoever uses it does.
+//! only. The crate knows no system calls of programs; its callers do.
 //!
 //! On disk a layer is a tree of the files that it has. A name that was removed is a symbolic link with contents that no other has; a directory
 //! that hides the one below it, or that has attributes of its own, has an empty file of a name that no other has. So every user can make
@@ -35,6 +35,6 @@ pub use keep::{Conflict, Kept, Recovered};
 pub use list::Entry;
 pub use log::{Stamp, escaped, unescaped};
 pub use path::TreePath;
-pub use store::{About, Error, Layer, Store};
-pub use view::{Elevated, Found, Identity, Links, Place, PlainLinks, Resolved, Rules, Target, View};
+pub use store::{About, Error, Layer, Store, base_directory};
+pub use view::{Elevated, Found, Identity, Links, PATH_MAX, Place, PlainLinks, Resolved, Rules, Target, View};
 pub use within::{Bounds, Scope};

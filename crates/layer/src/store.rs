@@ -165,15 +165,20 @@ impl Layer {
     }
 }
 
+/// A directory of the user's for files of a kind: what the variable says, else `below_home` in HOME. Neither counts where it is relative (XDG Base
+/// Directory Specification).
+pub fn base_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))
+}
+
 impl Store {
     /// Where the user's layers are: below `slipway/unix` in XDG_STATE_HOME, or in `~/.local/state`.
     ///
     /// # Errors
     /// As [`Self::open`], and [`Error::Nowhere`].
     pub fn of_user() -> Result<Self, Error> {
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-        Self::open(&state.ok_or(Error::Nowhere)?.join("slipway/unix"))
+        Self::open(&base_directory("XDG_STATE_HOME", ".local/state").ok_or(Error::Nowhere)?.join("slipway/unix"))
     }
 
     /// Below this directory, which is made if it is not there.

@@ -113,7 +113,7 @@ impl Drop for Elevated {
 }
 
 /// A path is no longer, with the zero at its end.
-const PATH_MAX: usize = 4096;
+pub const PATH_MAX: usize = 4096;
 /// A name is no longer.
 const NAME_MAX: usize = 255;
 /// A path has no more links in it.

@@ -14,11 +14,11 @@ use std::{ffi::c_int, ptr};
 /// `MACH_PORT_LIMITS_INFO`.
 const LIMITS_INFO: c_int = 1;
 /// `MACH_PORT_RECEIVE_STATUS`.
-const RECEIVE_STATUS: c_int = 2;
+pub(crate) const RECEIVE_STATUS: c_int = 2;
 
 /// Words of the two flavors.
 const LIMITS_COUNT: u32 = 1;
-const STATUS_COUNT: u32 = (size_of::<Status>() / size_of::<u32>()) as u32;
+pub(crate) const STATUS_COUNT: u32 = (size_of::<Status>() / size_of::<u32>()) as u32;
 
 /// What is known of a receive right: its limits or its status, as many words as the flavor has.
 ///

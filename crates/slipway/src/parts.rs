@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
+use slipway_layer::base_directory;
 use slipway_mach::bootstrap::trust;
 
 include!(concat!(env!("OUT_DIR"), "/parts.rs"));
@@ -27,11 +28,10 @@ pub fn file(place: &str) -> Option<Result<PathBuf, String>> {
 
 /// The directory of the user for what can be made again.
 fn cache() -> Result<PathBuf, String> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if trust::is_elevated() {
         return Err("it is inside slipway, and a set-uid program unpacks nothing: its environment is its caller's".to_owned());
     }
-    absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache"))).ok_or_else(|| {
+    base_directory("XDG_CACHE_HOME", ".cache").ok_or_else(|| {
         "it is inside slipway and has to be unpacked: set HOME or XDG_CACHE_HOME to a directory of yours".to_owned()
     })
 }

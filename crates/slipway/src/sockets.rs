@@ -4,9 +4,9 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 
 use serde::Deserialize;
+use slipway_layer::base_directory;
 use slipway_transport::endpoint::Choice;
 
 use crate::args::Sockets;
@@ -75,8 +75,7 @@ fn plain(globs: &[String]) -> Vec<String> {
 
 /// What the user's file says; nothing if there is none.
 fn file() -> Result<File, Failure> {
-    let set = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let Some(dir) = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config"))) else { return Ok(File::default()) };
+    let Some(dir) = base_directory("XDG_CONFIG_HOME", ".config") else { return Ok(File::default()) };
     let path = dir.join("slipway/sockets.toml");
     let text = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(File::default()),

@@ -26,7 +26,7 @@ impl Endpoint {
     pub fn hub_name(&self) -> Option<String> {
         if let Some(display) = self.display() {
             // One hub for a display's two sockets.
-            return Some(format!("x11-{display}"));
+            return Some(display_hub(display));
         }
         match self {
             Self::Path(path) => {
@@ -52,6 +52,11 @@ impl Endpoint {
             Self::Abstract(name) => format!("@{}", OsStr::from_bytes(name).to_string_lossy()),
         }
     }
+}
+
+/// The name of a display's hub.
+pub fn display_hub(display: u32) -> String {
+    format!("x11-{display}")
 }
 
 /// FNV-1a.

@@ -5,7 +5,7 @@ use crate::{
     endpoint::Endpoint,
     epoll::EpollSet,
     ledger::{Ledger, LedgerEntry, alive},
-    line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
+    line::{Heard, LONGEST_TEXT, Message, TOKEN, hear_words, send_message},
     pool::Pool,
     ports::{end::End, office::Office},
     rendezvous::token_of,
@@ -326,7 +326,7 @@ impl Hub {
         }
         drop((turn, state));
         if !served {
-            // Those who can't be let in would be heard of for ever.
+            // Connections that can't be accepted would keep the set ready for ever.
             self.give_up();
         }
     }
@@ -357,7 +357,7 @@ impl Hub {
         }
         // Whoever offered and went away without connecting leaves nothing for long.
         let State { offers, offers_swept, .. } = state;
-        sweep(offers, offers_swept, |offer| matches!(hear(offer.line.as_fd()), Heard::Nothing));
+        sweep(offers, offers_swept, |offer| matches!(hear_words(offer.line.as_fd()), Heard::Nothing));
         for fd in std::mem::take(&mut state.greetings) {
             self.greet(gate, state, fd, false);
         }
@@ -375,7 +375,7 @@ impl Hub {
     }
 
     fn greet(&self, gate: &Gate, state: &mut State, fd: Reserved, newcomer: bool) {
-        let heard = hear(fd.as_fd());
+        let heard = hear_words(fd.as_fd());
         let waits = matches!(heard, Heard::Nothing);
         if self.ledger.is_shared() {
             // A set would go on hearing of sockets that another process has.

@@ -19,8 +19,8 @@ use std::{
 /// The version of the handshake and of the segment's layout. Ends of different versions don't meet.
 pub const VERSION: u8 = 2;
 
-/// Most descriptors in one message: the kernel's SCM_MAX_FD.
-pub const MOST_DESCRIPTORS: usize = 253;
+/// Most descriptors in one message.
+pub const MOST_DESCRIPTORS: usize = slipway_fabric::packet::DESCRIPTORS;
 
 /// Bytes of the random name that ties an offer to the connection it is for.
 pub const TOKEN: usize = 16;
@@ -238,6 +238,11 @@ pub fn next(socket: BorrowedFd<'_>) -> Next {
 /// Takes one message off the socket without waiting.
 pub fn hear(socket: BorrowedFd<'_>) -> Heard {
     hear_into(socket, &mut [0; LONGEST], RecvFlags::empty(), true)
+}
+
+/// As [`hear`], for messages that carry no descriptors: the kernel drops what was sent with them, and none of it gets a number here.
+pub fn hear_words(socket: BorrowedFd<'_>) -> Heard {
+    hear_batch(socket, false, false)
 }
 
 /// As [`hear`]. `peek`: leaves the message there, and has copies of its descriptors. Descriptors that are not `wanted` are dropped.

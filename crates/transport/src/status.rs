@@ -1,7 +1,7 @@
 //! What a running server says about its connections: asked over its hub, answered in lines of text.
 
 use crate::{
-    endpoint::{Endpoint, is_hub_name},
+    endpoint::{Endpoint, display_hub, is_hub_name},
     line::{Heard, Message, hear_text, send_message},
     settings::runtime_dir,
 };
@@ -150,17 +150,12 @@ const PATIENCE: u32 = 5;
 /// How often a second it is reminded.
 const NUDGES: u32 = 10;
 
-/// The path of the hub of a display, in the runtime directory `dir`.
-pub fn hub_path(dir: &std::path::Path, display: u32) -> PathBuf {
-    dir.join(format!("x11-{display}"))
-}
-
 /// Asks the hooked server of a display of this user for its status.
 ///
 /// # Errors
 /// It doesn't answer, or there is none.
 pub fn query(display: u32) -> Result<ServerStatus, StatusError> {
-    query_hub(&format!("x11-{display}"), format!("slipway x11 -- Xvfb :{display}"))
+    query_hub(&display_hub(display), format!("slipway x11 -- Xvfb :{display}"))
 }
 
 /// Asks the hooked server that listens at a socket for its status.

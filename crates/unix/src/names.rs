@@ -10,12 +10,11 @@ use rustix::{
     fs::{AtFlags, CWD, FileType, OFlags, Stat, fcntl_getfl, fstat, readlinkat, statat},
     io::Errno,
 };
+pub(crate) use slipway_layer::PATH_MAX;
 use slipway_layer::{Found, Links, Resolved, Target, TreePath};
 
 /// So many links at the end of a path are followed by the index.
 const LINKS: usize = 8;
-/// A path is no longer, with its zero.
-pub(crate) const PATH_MAX: usize = 4096;
 
 /// What a descriptor is open on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use rustix::{
     fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
     io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 use std::{ffi::CStr, io, mem::size_of};
 
@@ -150,18 +151,25 @@ pub(crate) fn bytes_of<T: Plain>(value: &T) -> &[u8] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 
-/// Structures of the kernel's that are made of integers, and made here of zeros.
-pub(crate) trait Plain: Sized {
+/// Structures of the kernel's that are made here of zeros.
+///
+/// # Safety
+/// They are made of integers.
+pub(crate) unsafe trait Plain: Sized {
     /// All zeros.
     fn zeroed() -> Self {
         // SAFETY: integers only.
         unsafe { std::mem::zeroed() }
     }
 }
-impl Plain for libc::stat {}
-impl Plain for libc::statx {}
-impl Plain for libc::statfs {}
-impl Plain for [u64; 2] {}
+// SAFETY: integers only, in each of them.
+unsafe impl Plain for libc::stat {}
+// SAFETY: as above.
+unsafe impl Plain for libc::statx {}
+// SAFETY: as above.
+unsafe impl Plain for libc::statfs {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 2] {}
 
 /// statx(2).
 pub(crate) fn statx(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mask: u32) -> Result<libc::statx, Errno> {
@@ -181,7 +189,7 @@ pub(crate) fn statfs(path: &CStr) -> Result<libc::statfs, Errno> {
 
 /// Makes a child that goes on here: none in it, its number in the parent. This process must have one thread.
 pub(crate) fn fork() -> Result<Option<rustix::process::Pid>, Errno> {
-    // SAFETY: with one thread the child is a whole copy.
+    // SAFETY: its callers have one thread: the child is a whole copy.
     let pid = check(unsafe { libc::fork() }.into())?;
     Ok(rustix::process::Pid::from_raw(pid as i32))
 }
@@ -362,16 +370,8 @@ pub(crate) fn add_watch(fd: BorrowedFd<'_>, path: &CStr, mask: u32) -> Result<i6
 
 /// Lets this process have as many descriptors as it may.
 pub(crate) fn raise_descriptors() {
-    let (soft, hard) = {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        (limit.current, limit.maximum)
-    };
-    if soft != hard {
-        let _ = rustix::process::setrlimit(
-            rustix::process::Resource::Nofile,
-            rustix::process::Rlimit { current: hard, maximum: hard },
-        );
-    }
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// `struct landlock_ruleset_attr`.

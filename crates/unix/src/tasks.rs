@@ -197,12 +197,15 @@ impl Tasks {
     /// Enters the children of a process that are not known, and theirs.
     pub(crate) fn adopt_children(&mut self, pid: u32) {
         let inherited = (self.cwd(pid), self.umask(pid));
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return };
-        for task in tasks.flatten() {
-            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-                if !self.processes.contains_key(&child) && self.enter(child, inherited.clone()).is_ok() {
-                    self.adopt_children(child);
+        let mut parents = vec![pid];
+        while let Some(parent) = parents.pop() {
+            let Ok(tasks) = fs::read_dir(format!("/proc/{parent}/task")) else { continue };
+            for task in tasks.flatten() {
+                let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+                    if !self.processes.contains_key(&child) && self.enter(child, inherited.clone()).is_ok() {
+                        parents.push(child);
+                    }
                 }
             }
         }

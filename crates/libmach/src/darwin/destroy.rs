@@ -6,17 +6,11 @@ use crate::{
     destroy::{free, give_up},
 };
 use slipway_ports::{
-    abi::{COMPLEX, Code},
+    abi::{COMPLEX, Code, call::descriptor as kinds},
     msg::{darwin::Darwin, format::Format},
     pages,
     task::Task,
 };
-
-const PORT: u8 = 0;
-const OOL: u8 = 1;
-const OOL_PORTS: u8 = 2;
-const OOL_VOLATILE: u8 = 3;
-const GUARDED: u8 = 4;
 
 /// Deallocates the rights and the out-of-line memory of a message that was received, or not sent. Out-of-line memory
 /// without the deallocate flag stays the program's: received memory always has it.
@@ -55,15 +49,15 @@ pub(crate) unsafe fn destroy(msg: *mut u8) {
     let mut rest = &body[body.len().min(4)..];
     for _ in 0..number(body, 0) {
         let Some(kind) = rest.get(11).copied() else { return };
-        let Some((descriptor, after)) = rest.split_at_checked(if kind == PORT { 12 } else { 16 }) else { return };
+        let Some((descriptor, after)) = rest.split_at_checked(if kind == kinds::PORT { 12 } else { 16 }) else { return };
         rest = after;
         let disposition = u32::from(descriptor[10]);
         match kind {
-            PORT => give_up(task, number(descriptor, 0), disposition),
-            GUARDED => give_up(task, number(descriptor, 12), disposition),
+            kinds::PORT => give_up(task, number(descriptor, 0), disposition),
+            kinds::GUARDED => give_up(task, number(descriptor, 12), disposition),
             // SAFETY: the caller's promise.
-            OOL | OOL_PORTS | OOL_VOLATILE => unsafe {
-                destroy_memory(task, descriptor, (kind == OOL_PORTS).then_some(disposition));
+            kinds::OOL | kinds::OOL_PORTS | kinds::OOL_VOLATILE => unsafe {
+                destroy_memory(task, descriptor, (kind == kinds::OOL_PORTS).then_some(disposition));
             },
             // What it has, and where the next one begins, is not known.
             _ => return,

@@ -2,16 +2,11 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
-    attributes::mach_port_get_attributes,
+    attributes::{RECEIVE_STATUS, STATUS_COUNT, mach_port_get_attributes},
     call::{Name, Return},
 };
-use slipway_ports::abi::{Code, call::Status};
+use slipway_ports::abi::Code;
 use std::ffi::c_int;
-
-/// `MACH_PORT_RECEIVE_STATUS`.
-const RECEIVE_STATUS: c_int = 2;
-/// Words of the status, before `mps_flags`.
-const WORDS: u32 = (size_of::<Status>() / size_of::<u32>()) as u32;
 
 /// `mach_port_get_attributes`.
 ///
@@ -27,14 +22,14 @@ pub unsafe extern "C" fn slipway_darwin_port_get_attributes(
 ) -> Return {
     // SAFETY: the caller's promise.
     unsafe {
-        if flavor == RECEIVE_STATUS && !info_count.is_null() && info_count.read_unaligned() <= WORDS {
+        if flavor == RECEIVE_STATUS && !info_count.is_null() && info_count.read_unaligned() <= STATUS_COUNT {
             return Code::FAILURE.0;
         }
         let code = mach_port_get_attributes(of, name, flavor, info, info_count);
         if code == 0 && flavor == RECEIVE_STATUS {
             // None of the flags says what can be here.
-            info.add(WORDS as usize).write_unaligned(0);
-            info_count.write_unaligned(WORDS + 1);
+            info.add(STATUS_COUNT as usize).write_unaligned(0);
+            info_count.write_unaligned(STATUS_COUNT + 1);
         }
         code
     }

@@ -194,8 +194,7 @@ impl Stream {
         let _ = (0..MOST_HEARD).find(|_| !self.line_alive() || self.hear(&mut mail, true) == Took::Nothing);
     }
 
-    /// Whether a batch that is next on the line's socket stays there, and what lies behind it, because a read will come for it: one of another
-    /// process, perhaps, of which this one would take it away. For the only process, one that is met again is in the way of sleepers, which hear it
+    /// Whether the next batch stays on the line's socket, with all that is behind it. A later read takes it; in a family that may be another process's. For the only process, one that is met again is in the way of sleepers, which hear it
     /// as they hear bells. A family can't hold it: in its way too long it sends the connection back to its socket.
     fn leaves_next(&self, mail: &mut Mail, forked: bool) -> bool {
         let (rx, tx) = (&self.state.rx, &self.state.tx);
@@ -371,7 +370,7 @@ impl Stream {
                     return true;
                 }
                 Place::Passed => {
-                    drop(line::hear_batch(line.as_fd(), false, false));
+                    drop(line::hear_words(line.as_fd()));
                     self.count_batch(&mut mail);
                 }
                 Place::Reached(place) => match line::hear_batch(line.as_fd(), how.peek, how.descriptors) {

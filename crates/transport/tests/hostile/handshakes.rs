@@ -4,8 +4,8 @@ use super::{beside_a_good_client, peer::*, runtime_dir, victim::Told};
 use slipway_fabric::segment::Segment;
 use slipway_test_support::{Dice, until};
 use slipway_transport::{
+    endpoint::display_hub,
     line::{self, Heard, MOST_DESCRIPTORS, Message},
-    status::hub_path,
 };
 use std::{
     io::IoSlice,
@@ -26,7 +26,7 @@ impl Impostor {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["handshakes::impostor", "--exact", "--nocapture"])
             .env("SLIPWAY_TEST_TOKEN", digits)
-            .env("SLIPWAY_TEST_HUB", hub_path(&runtime_dir(), 606))
+            .env("SLIPWAY_TEST_HUB", runtime_dir().join(display_hub(606)))
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()

@@ -13,11 +13,10 @@ use rustix::{
 };
 use slipway_test_support::Dice;
 use slipway_transport::{
-    endpoint::Endpoint,
+    endpoint::{Endpoint, display_hub},
     epoll::Event,
     hub::Hub,
     rendezvous,
-    status::hub_path,
     stream::{How, Stream},
     wait::{Kernel, Member, PollEntry, wait},
 };
@@ -54,7 +53,7 @@ impl Stage {
             victim::serve(&hub, &listener, &watched, &tell);
             hub.retire();
         });
-        Self { hub: hub_path(&super::runtime_dir(), display), server, told, display, stop, thread: Some(thread) }
+        Self { hub: super::runtime_dir().join(display_hub(display)), server, told, display, stop, thread: Some(thread) }
     }
 
     /// Waits until the victim says `what`; anything else it says meanwhile is no news.

@@ -10,7 +10,7 @@ use crate::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fcntl_setfl, fstat, openat, readlinkat},
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, accessat, fcntl_setfl, fstat, openat, readlinkat},
     io::Errno,
 };
 use slipway_emulator::layout;
@@ -19,13 +19,12 @@ use std::cell::Cell;
 
 /// So many are known by their pages.
 const LOADERS: usize = 8;
-const RESOLVE_KNOWN: u64 = 0x3f;
-const RESOLVE_CACHED: u64 = 0x20;
-const NO_MAGIC_LINKS: u64 = 0x02;
-/// RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT.
-const NO_SYMLINKS: u64 = 0x04;
-const BENEATH: u64 = 0x08;
-const IN_ROOT: u64 = 0x10;
+const RESOLVE_KNOWN: u64 = ResolveFlags::NO_XDEV.bits() | RESOLVE_CACHED | NO_MAGIC_LINKS | NO_SYMLINKS | BENEATH | IN_ROOT;
+const RESOLVE_CACHED: u64 = ResolveFlags::CACHED.bits();
+const NO_MAGIC_LINKS: u64 = ResolveFlags::NO_MAGICLINKS.bits();
+const NO_SYMLINKS: u64 = ResolveFlags::NO_SYMLINKS.bits();
+const BENEATH: u64 = ResolveFlags::BENEATH.bits();
+const IN_ROOT: u64 = ResolveFlags::IN_ROOT.bits();
 
 /// Who asks for an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +175,7 @@ impl Server {
         }
         flags -= OFlags::CREATE | OFlags::EXCL;
         if is_path {
-            return self.open_path_only(caller, path, &resolved, found, flags, cloexec);
+            return self.open_path_only(path, &resolved, found, flags, cloexec);
         }
         // A disk has no names in it that the server could look up.
         if writes && (self.is_of_system(found) || kind == FileType::BlockDevice && !self.opened_by_rule(&found.path)) {
@@ -223,10 +222,7 @@ impl Server {
             FileType::Fifo | FileType::CharacterDevice if self.contain && writes && !self.is_own(found) => Err(Errno::ACCESS),
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
                 self.check_access(found, flags)?;
-                let (held, flags) = (self.hold(found)?, flags - OFlags::NOFOLLOW);
-                Ok(Answer::Later(Box::new(move || {
-                    openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
-                })))
+                Ok(Answer::Later(Box::new(open_held(self.hold(found)?, flags - OFlags::NOFOLLOW, cloexec))))
             }
             FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
                 Ok(Answer::Continue)
@@ -264,19 +260,14 @@ impl Server {
         is_own || self.opened_by_rule(&found.path)
     }
 
-    /// Who has a lease on a file gives it up first, and may call the server before: a thread waits for that.
+    /// A lease's holder gives it up first, and may need the server for that: so a thread waits.
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         let open = |flags| openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty());
         if found.kind() != FileType::RegularFile || flags.contains(OFlags::NONBLOCK) {
             return Ok(Answer::Fd(open(flags)?, cloexec));
         }
         match open(flags | OFlags::NONBLOCK) {
-            Err(Errno::AGAIN) => {
-                let (held, flags) = (self.hold(found)?, flags - OFlags::NOFOLLOW);
-                Ok(Answer::Later(Box::new(move || {
-                    openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
-                })))
-            }
+            Err(Errno::AGAIN) => Ok(Answer::Later(Box::new(open_held(self.hold(found)?, flags - OFlags::NOFOLLOW, cloexec)))),
             fd => {
                 let fd = fd?;
                 fcntl_setfl(&fd, flags)?;
@@ -397,7 +388,7 @@ impl Server {
         if is_for_kernel {
             return Ok(Answer::Continue);
         }
-        let open = move || openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
+        let open = open_held(held, flags, cloexec);
         if is_file || flags.contains(OFlags::NONBLOCK) { open() } else { Ok(Answer::Later(Box::new(open))) }
     }
 
@@ -423,15 +414,7 @@ impl Server {
     }
 
     /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself.
-    fn open_path_only(
-        &mut self,
-        _caller: Caller,
-        path: &[u8],
-        resolved: &Resolved,
-        found: &Found,
-        flags: OFlags,
-        cloexec: bool,
-    ) -> Reply {
+    fn open_path_only(&mut self, path: &[u8], resolved: &Resolved, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && self.is_kernels(found) {
             return Ok(Answer::Continue);
         }
@@ -483,6 +466,11 @@ impl Links for Magic<'_> {
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
         target
     }
+}
+
+/// Opens a file that is held, once it can be.
+fn open_held(held: OwnedFd, flags: OFlags, cloexec: bool) -> impl Fn() -> Reply + Send {
+    move || openat(CWD, by_proc(&held), flags, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
 }
 
 /// Refuses what openat2 refuses, unlike open.
@@ -551,5 +539,5 @@ fn is_at_loader(caller: Caller) -> bool {
     let count = opened.and_then(|file| rustix::io::read(file, &mut auxv)).unwrap_or(0);
     let word = |part: &[u8]| part.try_into().map_or(0, u64::from_ne_bytes);
     let base = auxv[..count].chunks_exact(16).find(|pair| word(&pair[..8]) == BASE).map(|pair| word(&pair[8..]));
-    base.is_some_and(|base| base != 0 && (base..base + MOST).contains(&caller.at))
+    base.is_some_and(|base| base != 0 && caller.at.wrapping_sub(base) < MOST)
 }

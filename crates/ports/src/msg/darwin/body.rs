@@ -7,7 +7,7 @@ use super::super::{
     typed::{self, Items},
 };
 use crate::{
-    abi::{self, Code, types},
+    abi::{self, Code, call::descriptor as kind, types},
     dispatch::Inner,
     state::{
         SpaceId,
@@ -23,14 +23,6 @@ const COUNT: usize = 4;
 const PORT: usize = 12;
 /// The size of the other descriptors.
 const OUT_OF_LINE: usize = 16;
-
-/// `MACH_MSG_*_DESCRIPTOR`.
-mod kind {
-    pub const PORT: u8 = 0;
-    pub const OOL: u8 = 1;
-    pub const OOL_PORTS: u8 = 2;
-    pub const OOL_VOLATILE: u8 = 3;
-}
 
 /// `MACH_MSG_VIRTUAL_COPY`: received memory is the receiver's own. Sent memory says this or `MACH_MSG_PHYSICAL_COPY`, 0, which is the same here.
 const VIRTUAL_COPY: u8 = 1;
