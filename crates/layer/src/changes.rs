@@ -77,8 +77,8 @@ impl View {
         self.layers.last_mut().map(|layer| std::mem::take(&mut layer.changes)).unwrap_or_default()
     }
 
-    /// Whether a directory is the topmost layer's alone: what the kernel says of it there, and lists but for marks, is what is seen. Then also
-    /// whether the layer hides what is below, so that this stays so whatever comes to be there; and its device and number.
+    /// Whether a directory is the topmost layer's alone: what the kernel says of it there, and lists but for marks, is what is seen. If so: whether the
+    /// layer hides what is below, so that nothing made there later shows; and the directory's device and number.
     pub fn is_alone(&self, path: &TreePath) -> Option<(bool, (u64, u64))> {
         let (top, rules) = (self.layers.last()?, &self.rules);
         if rules.hidden.iter().chain(&rules.through).any(|rule| rule.is_within(path))

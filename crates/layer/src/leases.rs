@@ -1,4 +1,4 @@
-//! Files that other processes have leases on: who opens one waits until its holder gives it up, or the kernel takes it away.
+//! Files that other processes have leases on: an open waits until its holder gives it up, or the kernel takes it away.
 
 use crate::{
     copy,

@@ -462,7 +462,7 @@ impl View {
     }
 
     /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the
-    /// host: where these are there, without links, one look at the last of them tells that of all.
+    /// host. One look at the last of these, without links, checks the whole part.
     fn scaffolded(&self, at: &TreePath, rest: &[Cow<'_, [u8]>]) -> Option<TreePath> {
         let is_known = |name: &[u8]| self.layers.iter().any(|layer| layer.tree.entries.contains_key(name));
         if at.components().next().or_else(|| rest.last().map(AsRef::as_ref)).is_none_or(|first| !is_known(first))

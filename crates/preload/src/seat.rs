@@ -16,10 +16,10 @@ unsafe extern "C" {
     safe fn slipway_single_threaded() -> *const u8;
 }
 
-/// See [`slipway_single_threaded`]; null until something is put into a first place, and from then on that something is put there or taken by one of
-/// several threads: two that do so at one place at the same time may leave `bare` at what is no more.
+/// See [`slipway_single_threaded`]. Null until something is put into a first place, and for good once one of several threads has put something into a place or
+/// taken it: two that do so at the same time may leave `bare` at a freed entry.
 static SINGLE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-/// 1: that was so.
+/// 1: one of several threads has.
 static WERE_SEVERAL: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the word says that there is one thread.

@@ -1,4 +1,4 @@
-//! Hooks on signal handlers, before which one of ours stands that counts (`transport/handlers.rs`): those
+//! Hooks on signal handlers. The library's own handler counts each signal, then calls the program's (`transport/handlers.rs`). It does so for those
 //! that are there when the program has, or may get, its first line, and those that it sets by sigaction(2) and signal(2) from then on. Handlers that are set later in other
 //! ways are not counted. In all other programs nothing is touched. A signal that comes while the thread holds a lock of the library's is put off until it holds none
 //! (`fabric/sync/held.rs`).

@@ -266,14 +266,14 @@ pub fn give_back(fd: RawFd, stream: &Stream) {
     borrowed(fd, |fd| stream.return_to_socket(fd));
 }
 
-/// As [`give_back`], for others than the hooks, who send over the socket at once: what the peer wants back is there before. Where the program's
+/// As [`give_back`], for others than the hooks, which send over the socket at once: what the peer wants back is there before. Where the program's
 /// writes don't wait, this waits for so long; false if that was not enough.
 pub fn leave_to_kernel(fd: RawFd, stream: &Stream, patience: Duration) -> bool {
     give_back(fd, stream);
     borrowed(fd, |fd| stream.return_patiently(fd, patience))
 }
 
-/// As [`leave_to_kernel`], for others who read what the socket has, too.
+/// As [`leave_to_kernel`], for others that read what the socket has, too.
 pub fn hand_over(fd: RawFd, stream: &Stream) {
     leave_to_kernel(fd, stream, linger::GRACE);
     rest::keep(fd, stream);

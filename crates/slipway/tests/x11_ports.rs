@@ -77,6 +77,11 @@ fn sandbox(command: &mut Command, program: &str) {
 
 #[test]
 fn a_program_that_holds_the_port_needs_nothing_else() {
+    let empty = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output().expect("bwrap");
+    if !empty.status.success() {
+        eprintln!("left out: user namespaces are forbidden here: {}", String::from_utf8_lossy(&empty.stderr));
+        return;
+    }
     let server = Server::start(Mode::Ports);
     let command = |hold: bool| {
         let mut command = slipway();

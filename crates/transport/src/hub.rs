@@ -215,7 +215,7 @@ impl Hub {
         sets.push(Arc::downgrade(set));
     }
 
-    /// The program wants every descriptor: closes the gate. Those who wait there stay on their sockets.
+    /// The program wants every descriptor: closes the gate. Clients that wait there stay on their sockets.
     pub fn give_up(&self) {
         if let Some(mut state) = self.state.try_lock() {
             self.retire();

@@ -1,4 +1,4 @@
-//! Messages to standard error, for the person who started the program: few, and off a hot path.
+//! Messages to standard error, for the program's user: few, and off a hot path.
 //!
 //! One write(2) a line, so that lines of several processes don't mix. Nothing here allocates
 //! more than a line or takes a lock: a hook may run anywhere.

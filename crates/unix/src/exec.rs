@@ -244,7 +244,7 @@ impl Server {
         let dirs = env::var_os("PATH").filter(|_| !name.is_empty() && !name.as_bytes().contains(&b'/'))?;
         for dir in dirs.as_bytes().split(|byte| *byte == b':') {
             let path = [dir, b"/", name.as_bytes()].concat();
-            // What is there depends on who looks.
+            // What is there depends on the process that looks.
             if dir.first() != Some(&b'/') || dir.starts_with(b"/proc") {
                 return None;
             }

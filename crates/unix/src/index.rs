@@ -384,7 +384,7 @@ impl Index {
         }
     }
 
-    /// A name was removed from the topmost layer: where no layer says anything of it any more, it is the host's, who may make one.
+    /// A name was removed from the topmost layer. Where no layer says anything of it any more, the index forgets it: it is the host's.
     pub(crate) fn vacate(&self, view: &View, path: &TreePath) {
         let mut is_said = view.is_through(path);
         for layer in view.layers() {

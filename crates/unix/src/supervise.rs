@@ -103,8 +103,8 @@ pub(crate) fn supervise(
     epoll::add(&events, &has_again, epoll::EventData::new_u64(AGAIN), epoll::EventFlags::IN)?;
     let (to_again, again) = channel();
     // Of these only the end is an event.
-    for (fd, who) in [(listener.as_fd(), LISTENER), (front.as_fd(), FRONT)] {
-        epoll::add(&events, fd, epoll::EventData::new_u64(who), epoll::EventFlags::empty())?;
+    for (fd, which) in [(listener.as_fd(), LISTENER), (front.as_fd(), FRONT)] {
+        epoll::add(&events, fd, epoll::EventData::new_u64(which), epoll::EventFlags::empty())?;
     }
     let supervisor = Supervisor {
         server,
@@ -386,7 +386,7 @@ impl Supervisor {
     }
 }
 
-/// Waits for all but calls in a thread, which interrupts this one if that can't wait, and goes on when it is told that this is done with it.
+/// Starts a thread that waits for every event but calls. It interrupts this thread if an event can't wait, and goes on when this one has handled it.
 /// So this one can wait for calls alone: the kernel then wakes it on the core of the caller, which waits for it.
 fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Receiver<Vec<u64>>, Sender<()>)> {
     let ((send, receive), (done, is_done)) = (channel(), channel());

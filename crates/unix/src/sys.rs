@@ -317,7 +317,7 @@ pub(crate) fn may_share_memory(one: u32, other: u32) -> bool {
     order <= 0
 }
 
-/// A lease on a file that nothing has open: until `file` is closed, who opens it waits.
+/// A lease on a file that nothing has open: until `file` is closed, an open of it waits.
 ///
 /// # Errors
 /// EAGAIN where something has it open; those of fcntl(2).

@@ -126,7 +126,7 @@ pub extern "C" fn exit(code: c_int) -> ! {
     }
     let Some(task) = current() else { end(code) };
     task::end(task, code);
-    // The part of the thread that is this task's ends here, and what its functions hold stays, as with any exit: a caller
+    // The thread leaves this task's code here. As with any exit, nothing that its functions hold is released. A caller
     // from another task goes on, and a thread of its own ends, when nobody can use what is on its stack any more. The
     // caller can't wait for that: the threads of this task may never end, or may wait for the caller's.
     // SAFETY: that no thread of the task uses the routine's stack is up to tasks, as docs/colocation.md says.

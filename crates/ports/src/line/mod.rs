@@ -48,8 +48,8 @@ pub const HELD: usize = 1 << 16;
 /// Records that may wait for room. A line whose other end leaves more unread is ended.
 pub const BACKLOG: usize = HELD + 4 * SLOTS;
 
-/// How many records may wait for room when an answer joins them. It is another task that decides how many answers it
-/// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
+/// Most records that may wait for room when an answer joins them. The other task decides how many it leaves unread; this one stores
+/// them: [`INLINE`] bytes of each at most.
 const ANSWERS: usize = 1024;
 
 /// What is taken of a line in one go beside what its ring holds, in bytes of memory files: then others have the lock.

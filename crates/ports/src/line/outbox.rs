@@ -248,8 +248,8 @@ impl Line {
     }
 
     /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
-    /// descriptors, and those that wait for room. The other end can't write there (before Linux 5.1 it can, and what is read is its word); where it
-    /// is, is its word: what begins before that counts as taken.
+    /// descriptors, and those that wait for room. The other end can't write there (before Linux 5.1 it can, and what is read is its word). What it has
+    /// taken is its word: a record that begins before its `head` counts as taken.
     pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
         let mut found = Vec::new();
         let mut at = self.first_of_area();

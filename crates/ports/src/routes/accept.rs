@@ -23,7 +23,7 @@ use zerocopy::FromBytes;
 /// Requests that are taken off a receiving end in one go. As many as fit into the sending end's buffer.
 const REQUESTS: usize = 320;
 
-/// The most lines that one process may have made to this one, if it may have so many descriptors.
+/// Most lines from one process to this one. The limit of descriptors may allow fewer.
 const LINES_PER_PEER: usize = 1024;
 
 impl Routes {

@@ -22,7 +22,7 @@ pub struct Remote {
     /// Its receiving end, if its receive right was given away from here and no other process had heard of it. For its slot, which keeps
     /// the ends when the port dies, or if the right is taken back.
     pub r: Option<Arc<Reserved>>,
-    /// The read end of the pipe that counts the holders who got it from here, if `r` is kept: they are to be counted where the right is.
+    /// The read end of the pipe that counts the holders that got it from here, if `r` is kept. It moves with the receive right.
     pub watch: Option<Arc<Reserved>>,
     /// Whether other processes may have `s` from here, or this process from others than the port's owner: its slot does not keep it then.
     pub shared: bool,

@@ -97,7 +97,7 @@ impl Traps {
     }
 }
 
-/// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.
+/// A closed turn with calls still in it: its task, and its port while the task has the receive right.
 #[derive(Debug)]
 pub(super) struct Leaving {
     pub(super) space: SpaceId,

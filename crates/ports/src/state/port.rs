@@ -99,7 +99,7 @@ impl Membership {
     }
 }
 
-/// Whether only who knows a port's context may end its receive right.
+/// Whether a port's context is needed to end its receive right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Guard {
     /// Anybody may.

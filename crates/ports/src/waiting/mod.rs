@@ -273,8 +273,8 @@ impl Waiting {
         self.tell_pollers(of);
     }
 
-    /// A thread that waits for messages at what `of` picks, and takes one that has that size in its dialect from the sender's hands; the space that
-    /// gets its rights, and the dialect. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
+    /// A thread that waits for messages at what `of` picks, and has room to be handed one that has that size in its dialect; its space, and its
+    /// dialect. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
     pub(crate) fn taker(&self, size: impl Fn(Dialect) -> usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId, Dialect)> {
         let takes = |wait: &&Wait| size(wait.dialect) <= wait.takes as usize && of(&wait.what) && self.is_asleep(wait.thread);
         let leader = self.leader.iter().filter(|_| self.sleeps_on.is_none());

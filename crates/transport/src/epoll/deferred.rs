@@ -14,7 +14,7 @@ use std::os::fd::RawFd;
 pub static UNSEEN: Unseen = Unseen::none();
 
 impl EpollSet {
-    /// From here on the kernel's set is told of each change at once: others than those who wait by the hooks may look at it.
+    /// From here on the kernel's set is told of each change at once: others than those that wait by the hooks may look at it.
     pub fn expose(&self) {
         self.exposed.store(1, SeqCst);
         self.catch_up(&mut locked(&self.state));

@@ -103,7 +103,7 @@ pub struct EpollSet {
     spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
-    /// 1: others than those who wait by the hooks may look at the kernel's set. See [`deferred`].
+    /// 1: others than those that wait by the hooks may look at the kernel's set. See [`deferred`].
     exposed: AtomicU32,
 }
 

@@ -404,8 +404,8 @@ impl State {
         self.at(fd).filter(|entry| !entry.rests() && entry.has_sent()).map(|_| fd)
     }
 
-    /// Whether looking would hold up what the set is waiting for: plain descriptors are busy, whose peers may need this processor; a third party needs it, so
-    /// that no turn is given to them; and while the program sleeps several connections have something for it.
+    /// Whether looking would delay the peers: plain descriptors are busy, whose peers may need this processor; a third party wants it, so that they get no turn;
+    /// and several connections have something for the program while it sleeps.
     fn is_crowded(&self) -> bool {
         self.active.len() > 1 && self.glanced < self.plain_until && is_contended(self.glanced)
     }

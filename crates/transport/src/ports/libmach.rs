@@ -219,7 +219,7 @@ impl Mach {
         self.get(|_, name| unsafe { (self.0.bootstrap_look_up)(0, service.as_ptr(), name) })
     }
 
-    /// A receive right to which the name server leads who looks the service up: its own, if it started this program for the service, else a new one.
+    /// The receive right behind a service's name: the name server's, if it started this program for the service, else a new one.
     ///
     /// # Errors
     /// The name server's code.

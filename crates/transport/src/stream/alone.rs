@@ -1,4 +1,4 @@
-//! The epoll set in which a thread sleeps that waits for one stream alone: poll(2) can't hear a doorbell, which is told by edges.
+//! The epoll set for a thread that waits for this stream only: poll(2) can't hear a doorbell, which is told by edges.
 //!
 //! Only the first sleeper uses it, of a process that shares the connection with no other and has it in no epoll set: an edge wakes one. The set
 //! tells of the line's socket, too, as poll(2) would, for all else that comes over the line.

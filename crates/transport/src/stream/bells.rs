@@ -145,7 +145,7 @@ impl Stream {
     pub(super) fn take_door(&self, door: OwnedFd) {
         let taken = is_eventfd(&door) && has_plenty(door.as_raw_fd());
         let taken = taken.then(|| Reserved::aside(door)).and_then(Result::ok);
-        // In this order: who sees that it is there finds it.
+        // In this order: a thread that sees that it is there finds it.
         let there = if taken.is_some() { THERE } else { 0 };
         self.doors.own.store(taken.map(Arc::new));
         self.doors.awaited.store(there, Release);

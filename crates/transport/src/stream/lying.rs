@@ -155,7 +155,7 @@ impl Stream {
         left
     }
 
-    /// The bell rings on, and those who are to hear it don't get up: takes a message, if there is nothing for any sleeper. The flags are up before that is
+    /// The bell keeps ringing, and no sleeper wakes: takes a message, if there is nothing for any sleeper. The flags are up before that is
     /// looked at, so what comes later rings again, and behind the message that is taken. One that has not got up in [`SLEEPERS_GRACE`], though the bell rang all
     /// the time and there is something for it, was killed or is stopped: its connection goes back to its socket.
     pub(crate) fn hush(&self) {

@@ -60,7 +60,7 @@ pub(crate) fn age(stream: &Stream, ever: bool) {
     stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }
 
-/// What `turn` says where it takes so little time that nothing that was asked at its start is old at its end; again until it does.
+/// Repeats `turn` until one run lies within a tick of the coarse clock, and gives its result: nothing that it asked at its start is old at its end.
 pub(crate) fn within_a_tick<T>(mut turn: impl FnMut() -> T) -> T {
     loop {
         let start = coarse_now();

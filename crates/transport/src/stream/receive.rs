@@ -25,8 +25,8 @@ use std::{
 /// coarse clock; one that polls otherwise learns at once.
 const STALE: u64 = 1_000_000;
 
-/// The most bytes of a turn in company. A program that has room for more in one read takes that much at once, and its read is not cut short: each piece
-/// would cost it a call, and what it does for one.
+/// The most bytes of a turn in company. A program that has room for more in one read takes that much at once, and its read is not cut short: shorter
+/// reads would cost the program more calls.
 pub const MOST_IN_A_TURN: usize = 16 * 1024;
 
 /// How to receive.

@@ -323,7 +323,7 @@ pub struct Common {
     pub forked: AtomicU32,
     /// 1: this end has made a doorbell for the peer. A family makes one.
     pub door_made: AtomicU32,
-    /// Processes that have the connection beside the one that made it; one that ends without closing it counts on.
+    /// Processes that have the connection beside the one that made it; a process that ends without closing it stays counted.
     pub heirs: AtomicU32,
 }
 

@@ -134,7 +134,7 @@ impl Server {
         }
     }
 
-    /// Whether the caller may write to a file of the layer's, or to one of the host's by a rule, and has to wait for somebody who has a lease on it.
+    /// Whether the caller may write to a file of the layer's, or to one of the host's by a rule, and has to wait for another that has a lease on it.
     fn is_leased(&self, found: &Found) -> bool {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let is_top = found.place == Place::Layer(self.files.len().wrapping_sub(1)) && !self.view.rules.read_only;

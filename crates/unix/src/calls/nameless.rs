@@ -1,4 +1,4 @@
-//! Files of the host's that have lost their name in the layer, and that a descriptor reads still. What is changed by one is so for all who look at
+//! Files of the host's that have lost their name in the layer, and that a descriptor reads still. What is changed by one is so for all that look at
 //! the file by a descriptor, and for nobody else.
 
 use super::{Reply, Server, done};

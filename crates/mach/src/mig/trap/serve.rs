@@ -40,7 +40,7 @@ mod sealed {
     use super::{Code, c_void};
 
     pub trait Way<S> {
-        /// Works on the server that the context is of: what that comes to, or why it could not be.
+        /// Calls `work` with the context's server. Gives its result, or why it could not be called.
         ///
         /// # Safety
         /// The context is one that is registered for routines with this way and server.
