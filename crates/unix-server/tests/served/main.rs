@@ -4,7 +4,7 @@
 use mach as _;
 mod random;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags};
 use slipway_layer::{About, Rules, Store, TreePath, View};
 use slipway_mach::{
     abi::{right, types},
@@ -115,6 +115,29 @@ fn the_view_changes_and_the_host_does_not() {
         assert_eq!(names, [(c("new"), true)]);
         assert_eq!(fs::read(served.tree().join("old")).expect("read"), b"of the host");
         assert!(!served.tree().join("new").exists());
+    });
+}
+
+#[test]
+fn attributes_change_in_the_layer() {
+    each_way(|served| {
+        let (process, old) = (served.process(), served.path("old"));
+        fs::write(served.tree().join("old"), "of the host").expect("write");
+        process.port.unix_utimes(&old, 1, 2, 3, 4).expect("utimes");
+        let stat = process.stat(&old).expect("stat");
+        assert_eq!([stat.st_atime_s, stat.st_atime_ns, stat.st_mtime_s, stat.st_mtime_ns], [1, 2, 3, 4]);
+        let fd = process.open(&old, READ_WRITE, 0).expect("open");
+        process.port.unix_ftruncate(fd, 2).expect("ftruncate");
+        process.port.unix_fsync(fd).expect("fsync");
+        assert_eq!(process.pread(fd, 0, 100).expect("pread"), b"of");
+        assert_eq!(errno(process.port.unix_ftruncate(fd, -1).map_err(Error::from)), 22);
+        process.port.unix_access(&old, Access::READ_OK.bits() as i32).expect("access");
+        assert_eq!(errno(process.port.unix_access(&old, Access::EXEC_OK.bits() as i32).map_err(Error::from)), 13);
+        assert_eq!(errno(process.port.unix_access(&old, 8).map_err(Error::from)), 22);
+        let (uid, gid) = (process.port.unix_getuid().expect("getuid"), process.port.unix_getgid().expect("getgid"));
+        let own = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        assert_eq!(((uid.uid, gid.gid), (uid.euid, gid.egid)), (own, own));
+        assert_eq!(fs::read(served.tree().join("old")).expect("read"), b"of the host");
     });
 }
 
