@@ -86,6 +86,49 @@ fn the_path_stays_in_memory_that_parent_and_child_share() {
     }
 }
 
+/// Executes itself by /proc, from memory that is the child's, too, and with a path that is an argument as well.
+const ITSELF: &str = r#"
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+static void tell(const char *path, pid_t child) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) printf("%s: %x\n", path, status);
+}
+int main(int count, char **args) {
+    const char *links[] = {"/proc/self/exe", "/proc/thread-self/exe", "/proc/self/../self/exe", 0};
+    char number[64];
+    pid_t child;
+    if (count > 1) return strcmp(args[1], "x") ? 8 : 7;
+    for (const char **link = links; *link; link++) {
+        char *path = strcpy(number, *link), *again[] = {path, "x", 0};
+        if ((child = vfork()) == 0) { execve(path, again, environ); _exit(100); }
+        tell(path, child);
+        if (posix_spawn(&child, path, 0, 0, again, environ)) puts("posix_spawn");
+        tell(path, child);
+        if ((child = fork()) == 0) { execv(path, again); _exit(100); }
+        tell(path, child);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_program_executes_itself() {
+    let dir = scratch_in_target();
+    for (name, flags) in [("itself", &[][..]), ("static", &["-static"])] {
+        build_c(ITSELF, &dir.path().join(name), flags);
+    }
+    for options in [&["--net-only"][..], &["--contain"], &[]] {
+        assert_eq!(sh(&dir, options, "for p in itself static; do ./$p; cp $p made; ./made; done"), "", "{options:?}");
+    }
+}
+
 #[test]
 fn a_program_is_told_the_path_that_it_was_executed_by() {
     let dir = scratch_in_target();

@@ -197,7 +197,7 @@ impl Server {
             }
             return Ok(Answer::Continue);
         } else {
-            self.is_plain(&path, &found)
+            self.is_plain(&by_number(caller, &path), &found)
         };
         let script = parse_script(&head);
         match &script {
@@ -215,6 +215,8 @@ impl Server {
         if is_for_kernel && let Some(answer) = self.exec_by_link(caller, &path, &real_name(self, &found))? {
             return Ok(answer);
         }
+        // For the stub, a link of its own process would lead to itself.
+        let program = if self.has_magic(caller, dir, &path, true)? { found.path.absolute() } else { path.clone() };
         let shared = shared_strings(caller, address, path.len(), argv)?;
         let environment = shared_strings(caller, address, path.len(), envp)?;
         let returns = !is_of_library(caller) && self.tasks.shares_memory(caller.pid);
@@ -223,7 +225,7 @@ impl Server {
                 let real = real_name(self, &found);
                 return self.exec_as(caller, address, &path, &real, None);
             }
-            None => Run { program: path.clone(), first: None, shared, environment },
+            None => Run { program, first: None, shared, environment },
             Some((interpreter, argument)) => {
                 // The interpreter opens it by the name that it is told.
                 let first = [Some(interpreter.clone()), argument, Some(path.clone())].into_iter().flatten().collect();
@@ -376,6 +378,14 @@ impl Server {
         }
         Ok(Answer::Value(offset))
     }
+}
+
+/// A path that means the same here as for the caller: /proc has links to the process that looks.
+fn by_number(caller: Caller, path: &[u8]) -> Vec<u8> {
+    let Caller { tid, pid, .. } = caller;
+    let own = [("/proc/self/", format!("/proc/{pid}/")), ("/proc/thread-self/", format!("/proc/{pid}/task/{tid}/"))];
+    let found = own.iter().find_map(|(link, to)| Some([to.as_bytes(), path.strip_prefix(link.as_bytes())?].concat()));
+    found.unwrap_or_else(|| path.to_vec())
 }
 
 /// Whether it is the emulation library's call, whose path is a copy that nothing else reads.

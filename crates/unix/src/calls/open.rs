@@ -91,7 +91,7 @@ impl Server {
     }
 
     /// Whether a path leads over a link of /proc that is an object by itself, whatever text it shows.
-    fn has_magic(&self, caller: Caller, dir: i32, path: &[u8], follow: bool) -> Result<bool, Errno> {
+    pub(crate) fn has_magic(&self, caller: Caller, dir: i32, path: &[u8], follow: bool) -> Result<bool, Errno> {
         let start = if path.first() == Some(&b'/') { TreePath::root() } else { self.base(caller, dir)? };
         let links = Magic { links: self.links(caller), led: Cell::new(false) };
         // Where it leads to, or why nowhere, is found again.
