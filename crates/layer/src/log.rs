@@ -19,6 +19,9 @@ pub struct Stamp {
     pub dev: u64,
     /// The file's number; 0 if it is in another layer, where it will change by being kept.
     pub ino: u64,
+    /// The file's number if it is in another layer: nothing on the host is compared with it.
+    #[serde(default)]
+    pub below: u64,
     /// In bytes; 0 for directories.
     pub size: u64,
     /// Last change of the contents, ns since 1970; 0 for directories and links.
@@ -47,6 +50,7 @@ impl Stamp {
         Self {
             dev: if is_host { stat.st_dev.into() } else { 0 },
             ino: if is_host { stat.st_ino } else { 0 },
+            below: if is_host { 0 } else { stat.st_ino },
             size: if is_dir { 0 } else { stat.st_size.cast_unsigned() },
             mtime: unless(is_timeless, ns(stat.st_mtime.into(), stat.st_mtime_nsec)),
             mode: stat.st_mode,
@@ -57,7 +61,8 @@ impl Stamp {
 
     /// Whether a file on the host is still as it was when this was taken. File systems have other numbers after a start of the machine.
     pub fn is_still(&self, now: &Self) -> bool {
-        *self == Self { dev: self.dev, ino: if self.ino == 0 { 0 } else { now.ino }, ..*now }
+        let ino = if self.ino == 0 { 0 } else { now.ino };
+        *self == Self { dev: self.dev, ino, below: self.below, ..*now }
     }
 
     fn is_dir(&self) -> bool {

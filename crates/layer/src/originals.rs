@@ -2,46 +2,66 @@
 //! that have nothing to do with each other would be taken for one.
 
 use crate::{
-    log::{Line, Log},
+    log::{Line, Log, Stamp},
     store::Layer,
     view::{Place, View},
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-/// Forgets those for which this is so. What can't be written is found again the next time.
-fn forget(log: &mut Log, is_lost: impl Fn(u64, u64) -> bool) {
-    let lost: Vec<u64> = log.copies.iter().filter(|(ino, (_, of))| is_lost(**ino, *of)).map(|(ino, _)| *ino).collect();
-    for ino in lost {
-        let _ = log.add(Line::Gone { ino });
+/// Takes down what became of copies, where something did. What can't be written is found again the next time.
+fn correct(log: &mut Log, becomes: impl Fn(u64, u64) -> Option<Line>) {
+    let lines: Vec<Line> = log.copies.iter().filter_map(|(ino, (_, of))| becomes(*ino, *of)).collect();
+    for line in lines {
+        let _ = log.add(line);
     }
 }
 
 impl Layer {
     /// Forgets copies that the layer doesn't have: whatever made or removed them was killed.
     pub(crate) fn forget_lost_copies(&mut self) {
-        forget(&mut self.log, |ino, _| !self.numbers.contains(&ino));
+        let numbers = &self.numbers;
+        correct(&mut self.log, |ino, _| (!numbers.contains(&ino)).then_some(Line::Gone { ino }));
     }
 }
 
+/// What the host has where a layer found originals.
+#[derive(Default)]
+struct OnHost {
+    /// The files' numbers.
+    numbers: HashSet<u64>,
+    /// Originals that were in another layer, which was kept since, by their numbers there: their devices and numbers now.
+    kept: HashMap<u64, (u64, u64)>,
+}
+
 impl View {
-    /// Has the layers forget originals that are not where they were.
+    /// Has the layers forget originals that are not where they were, and learn where those are that were kept.
     pub(crate) fn forget_lost_originals(&mut self) {
         // What the layers below show.
         let mut below: HashSet<u64> = HashSet::new();
         for index in 0..self.layers.len() {
-            let live = self.live_originals(index);
+            let OnHost { numbers, kept } = self.originals_on_host(index);
             let layer = &mut self.layers[index];
-            forget(&mut layer.log, |_, of| !live.contains(&of) && !below.contains(&of));
+            let is_lost = |of: u64| !numbers.contains(&of) && !below.contains(&of);
+            let of_now = |ino, of| kept.get(&of).map_or(Line::Gone { ino }, |of| Line::Copy { of: *of, ino });
+            correct(&mut layer.log, |ino, of| is_lost(of).then(|| of_now(ino, of)));
             below.extend(layer.numbers.iter().chain(layer.log.copies.values().map(|(_, of)| of)));
         }
     }
 
-    /// The numbers that the host's files have now where the layer found its originals; those that were in another layer then may be on the host.
-    fn live_originals(&self, layer: usize) -> HashSet<u64> {
+    /// Those that were in another layer then may be on the host.
+    fn originals_on_host(&self, layer: usize) -> OnHost {
         let log = &self.layers[layer].log;
         let originals: HashSet<u64> = log.copies.values().map(|(_, of)| *of).collect();
-        let has_been = |ino: u64| ino == 0 || originals.contains(&ino);
-        let found = log.bases.iter().filter(|(_, base)| base.is_some_and(|base| has_been(base.ino)));
-        found.filter_map(|(path, _)| self.at(Place::Host, path).stat().ok()).map(|stat| stat.st_ino).collect()
+        let mut found = OnHost::default();
+        for (path, base) in &log.bases {
+            let Some(base) = base.filter(|base| base.ino == 0 || originals.contains(&base.ino)) else { continue };
+            let Ok(stat) = self.at(Place::Host, path).stat() else { continue };
+            found.numbers.insert(stat.st_ino);
+            let now = Stamp::new(&stat, true);
+            if base.below != 0 && base.is_still(&now) {
+                found.kept.insert(base.below, (now.dev, now.ino));
+            }
+        }
+        found
     }
 }

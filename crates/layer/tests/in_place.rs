@@ -67,6 +67,29 @@ fn a_file_that_was_written_stays_one_with_its_other_names() {
     assert_eq!(fs::metadata(bench.host().join("h")).expect("stat").nlink(), 2);
 }
 
+#[test]
+fn what_a_layer_above_wrote_stays_one_with_its_other_names() {
+    let bench = Bench::over(
+        |host| fs::write(host.join("old"), "old").expect("write"),
+        |bench, view| {
+            for name in ["a", "c"] {
+                bench.put(view, name, "below");
+                let found = view.find(&path(name)).expect("find");
+                view.link(&found, &path(&format!("{name}2"))).expect("link");
+            }
+        },
+    );
+    bench.change_above("above", |view| {
+        bench.put(view, "a", "above");
+        // As the next one, but no copy of what was there.
+        bench.replace(view, "c", "another");
+    });
+    assert_kept(&bench);
+    let kept = bench.store.keep("above", &bench.host(), &[], &mut || {});
+    assert!(matches!(kept, Ok(Kept::Done(2))), "{kept:?}");
+    assert_eq!(["a", "a2", "c", "c2"].map(|name| bench.text(name)), ["above", "above", "another", "below"]);
+}
+
 /// `a` and `b` are one file.
 fn two_names(change: impl FnOnce(&Bench, &mut View)) -> Bench {
     Bench::over(

@@ -345,6 +345,14 @@ impl Bench {
         fs::File::from(file).write_all(text.as_bytes()).expect("write");
     }
 
+    /// Another layer over the first, with changes.
+    pub fn change_above(&self, name: &str, change: impl FnOnce(&mut View)) {
+        let below = ["l".to_owned()];
+        self.store.create(name, &About { below: below.to_vec(), ..About::default() }).expect("layer");
+        let layers = self.store.layers(&below, Some(name)).expect("open");
+        change(&mut View::new(&self.host(), layers, Rules::default()).expect("view"));
+    }
+
     /// Replaces a name by a new file, as an editor does.
     pub fn replace(&self, view: &mut View, name: &str, text: &str) {
         self.put(view, "saved", text);
