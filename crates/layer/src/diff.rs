@@ -54,7 +54,19 @@ impl View {
         Ok(changes)
     }
 
+    /// As [`View::change_of`]. What a command removes meanwhile, of a layer in use or of the host's, is no change.
     fn change(&self, path: &TreePath, node: &Node, covered: bool, changes: &mut Vec<Change>) -> Result<(), Errno> {
+        let count = changes.len();
+        match self.change_of(path, node, covered, changes) {
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                changes.truncate(count);
+                Ok(())
+            }
+            changed => changed,
+        }
+    }
+
+    fn change_of(&self, path: &TreePath, node: &Node, covered: bool, changes: &mut Vec<Change>) -> Result<(), Errno> {
         let before = match self.find_below_top(path) {
             Err(Errno::NOENT | Errno::NOTDIR) => None,
             before => Some(before?),

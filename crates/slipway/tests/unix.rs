@@ -95,7 +95,10 @@ fn conflicts_are_named() {
     assert_eq!(ran.stdout, format!("{}: it was changed on the host\n", bench.work("file").display()));
     assert!(ran.error_line().contains("1 conflict: nothing was kept"), "{ran:?}");
     assert!(!bench.work("other").exists());
-    bench.say(&["keep", "l", "other"]);
+    assert_eq!(bench.say(&["keep", "l", "other"]), "1 name changed; the layer has what was not chosen\n");
+    bench.sh("m", "echo x >third");
+    assert_eq!(bench.say(&["keep", "m", "third"]), "1 name changed; the layer is gone\n");
+    assert_eq!(bench.run(&["diff", "m"]).code(), 2);
     assert!(bench.work("other").exists());
     bench.say(&["discard", "l"]);
     assert_eq!(fs::read_to_string(bench.work("file")).expect("read"), "mine, longer");
@@ -117,6 +120,12 @@ fn it_ends_as_the_command_ends() {
     let nothing = bench.run(&["--", "true"]);
     assert_eq!(nothing.error_line(), "slipway: nothing was changed");
     assert_eq!(bench.say(&["list"]), "no layers\n", "a layer without changes isn't left");
+    let read = bench.run(&["--new", "read", "--", "cat", "/etc/hostname"]);
+    assert!(read.error_line().starts_with("slipway: layer read: no change; see: slipway unix reads read"), "{read:?}");
+    assert!(bench.say(&["reads", "read"]).contains("read    /etc/hostname\n"), "what was asked for by name is");
+    assert_eq!(bench.run(&["--new", "unread", "--", "no-such-program"]).code(), 127);
+    bench.say(&["discard", "read"]);
+    assert_eq!(bench.say(&["list"]), "no layers\n");
 }
 
 #[test]

@@ -72,7 +72,8 @@ fn keep(store: &Store, options: &args::KeepOptions) -> Result<u8, Failure> {
     let paths = options.paths.iter().map(|path| name(path)).collect::<Result<Vec<_>, _>>()?;
     match store.keep(&options.layer, Path::new(ROOT), &paths, &mut || {}).map_err(own)? {
         Kept::Done(count) => {
-            let rest = if paths.is_empty() { "the layer is gone" } else { "the layer has what was not chosen" };
+            let is_gone = paths.is_empty() || is_used_up(store, &options.layer) && store.discard(&options.layer).is_ok();
+            let rest = if is_gone { "the layer is gone" } else { "the layer has what was not chosen" };
             let text = serde_json::json!({ "kept": count, "conflicts": [] });
             print(&if options.json {
                 format!("{text}\n")
@@ -104,6 +105,12 @@ fn keep(store: &Store, options: &args::KeepOptions) -> Result<u8, Failure> {
             ))
         }
     }
+}
+
+/// Whether a layer changes nothing any more, and no other lies on it.
+fn is_used_up(store: &Store, layer: &str) -> bool {
+    let changes = diff::view(store, layer).ok().and_then(|view| view.changes().ok());
+    changes.is_some_and(|changes| changes.is_empty()) && store.above(layer).is_ok_and(|above| above.is_empty())
 }
 
 fn check(store: &Store, options: &args::LayerOptions) -> Result<u8, Failure> {

@@ -45,6 +45,8 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
     );
     let Some(top) = top else { return end(ran?.0, command) };
     let is_empty = || store.look_at(&top).is_ok_and(|layer| layer.is_empty());
+    // One that was asked for by name stays, for what the command read.
+    let is_asked_for = |outcome: &Outcome| options.new.is_some() && !matches!(outcome, Outcome::NotRun(_));
     let (outcome, goes_on) = ran.inspect_err(|_| {
         // What was changed until then is worth a look.
         if is_new && is_empty() {
@@ -52,7 +54,7 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
         }
     })?;
     let discards = is_new && options.discard;
-    if discards || is_new && !goes_on && is_empty() {
+    if discards || is_new && !goes_on && !is_asked_for(&outcome) && is_empty() {
         store.discard(&top).map_err(own)?;
         if !discards && !options.quiet && !matches!(outcome, Outcome::NotRun(_)) {
             eprintln!("slipway: nothing was changed");
@@ -112,7 +114,8 @@ fn summary(store: &Store, top: &str, goes_on: bool) -> Result<(), Failure> {
         }
     }
     let what = if parts.is_empty() { "no change".to_owned() } else { parts.join(", ") };
-    eprintln!("slipway: layer {top}: {what}; see: slipway unix diff {top}; then: slipway unix keep {top}, or discard {top}");
+    let look = if changes.is_empty() { "reads" } else { "diff" };
+    eprintln!("slipway: layer {top}: {what}; see: slipway unix {look} {top}; then: slipway unix keep {top}, or discard {top}");
     if goes_on {
         eprintln!("slipway: layer {top} is in use until all processes that the command left have ended");
     }
