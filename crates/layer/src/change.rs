@@ -129,6 +129,22 @@ impl View {
         if is_sticky && dir.st_uid != user && found.stat.st_uid != user { Err(Errno::PERM) } else { Ok(()) }
     }
 
+    /// Whether this user may give a file one more name: of another's, only of one that the user could as well read and write (proc_sys_fs(5),
+    /// protected_hardlinks).
+    pub(crate) fn may_link(&self, found: &Found) -> Result<(), Errno> {
+        let (user, mode) = (self.user(), found.stat.st_mode);
+        if user == 0
+            || user == found.stat.st_uid
+            || !std::fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text.starts_with(b"1"))
+        {
+            return Ok(());
+        }
+        let gains = mode & 0o4000 != 0 || mode & 0o2010 == 0o2010;
+        let may_use =
+            || accessat(self.root(found.place), found.path.relative(), Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS);
+        if found.kind() == FileType::RegularFile && !gains && may_use().is_ok() { Ok(()) } else { Err(Errno::PERM) }
+    }
+
     /// What a new name needs: a layer that can be changed, a directory that this user may change, and no mark's name.
     pub(crate) fn prepare(&mut self, path: &TreePath) -> Result<usize, Errno> {
         let top = self.top_index()?;
@@ -346,10 +362,15 @@ impl View {
             self.set(path, Node::Whiteout);
             return self.retire(&temporary);
         }
-        let temporary = layer.temporary();
-        move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::empty())?;
+        // The same of an empty directory without marks: those that watch it see it removed, and not moved.
+        let is_copy = layer.log.copies.contains_key(&found.stat.st_ino);
+        let is_removed = !is_copy && unlinkat(&layer.files, path.relative(), AtFlags::REMOVEDIR).is_ok();
+        let temporary = (!is_removed).then(|| layer.temporary());
+        if let Some(temporary) = &temporary {
+            move_dirs(self.at(Place::Layer(top), path), self.in_work(top, temporary), RenameFlags::empty())?;
+        }
         self.layers[top].tree.take(path);
-        self.retire(&temporary)
+        temporary.map_or(Ok(()), |temporary| self.retire(&temporary))
     }
 
     pub(crate) fn in_work<'a>(&'a self, layer: usize, name: &'a [u8]) -> At<'a> {

@@ -161,6 +161,7 @@ impl View {
             _ => return Err(Errno::XDEV),
         }
         self.top_index()?;
+        self.may_link(found)?;
         self.may_change_dir(&path.parent())?;
         self.copy_up(found, false)?;
         let top = self.layers.last().ok_or(Errno::ROFS)?.files.try_clone().map_err(log_error)?;

@@ -75,11 +75,11 @@ impl View {
         }
         let _up = self.elevate();
         self.scaffold(&to.parent())?;
-        self.make_movable(from)?;
+        self.make_movable(from, to)?;
         self.note_base(to)?;
         if exchange {
             if let Some(other) = &other {
-                self.make_movable(other)?;
+                self.make_movable(other, &from.path)?;
             }
             let files = &self.layers[top].files;
             renameat_with(files, from.path.relative(), files, to.relative(), RenameFlags::EXCHANGE)?;
@@ -161,7 +161,7 @@ impl View {
     }
 
     /// Brings what is to be renamed into the topmost layer, as a whole: a directory hides what is below its new name.
-    fn make_movable(&mut self, found: &Found) -> Result<(), Errno> {
+    fn make_movable(&mut self, found: &Found, to: &TreePath) -> Result<(), Errno> {
         self.note_base(&found.path)?;
         if found.kind() != FileType::Directory {
             return self.copy_up(found, false);
@@ -169,8 +169,10 @@ impl View {
         let top = self.top_index()?;
         let is_whole = matches!(self.in_top(&found.path), Some(Node::Dir(_))) && !self.shows_below(&found.path);
         if is_whole {
+            // Where it hides nothing, those that watch it see no mark appear.
             if let Some(Node::Dir(dir)) = self.in_top(&found.path)
                 && !dir.opaque
+                && self.shows_below(to)
             {
                 mark(self.at(Place::Layer(top), &found.path), OPAQUE)?;
                 if let Some(dir) = self.layers[top].tree.dir_mut(&found.path) {

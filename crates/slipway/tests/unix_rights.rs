@@ -53,6 +53,7 @@ fn directories_that_their_owner_may_not_write_or_search() {
     let said = same(
         "mkdir -p old/in closed/in kept/in; touch closed/in/f kept/f kept/in/f; chmod 555 old/in; chmod 500 kept",
         "exec 2>&1
+        ln /etc/passwd linked >/dev/null 2>&1 || echo refused; ln kept/f linked && echo linked
         mkdir -m 555 ro; mv ro ro2 && mkdir other; mv ro2 other; rmdir ro2 && echo removed
         mv old/in old/out && ls old; mv old/out .; rmdir old/out && echo removed
         mkdir dark; chmod 0 dark; rmdir dark && echo removed
@@ -63,6 +64,7 @@ fn directories_that_their_owner_may_not_write_or_search() {
     );
     assert_eq!(said.matches("ermission denied").count(), 9, "{said}");
     assert_eq!(said.matches("removed").count(), 4, "{said}");
+    assert!(said.contains("linked\n"), "{said}");
 }
 
 #[test]
