@@ -82,6 +82,10 @@ struct State {
     /// As `company_until`, where the others are plain descriptors.
     plain_until: u64,
     last_reported: Option<RawFd>,
+    /// Streams whose bells this set took though others hear them, too; they are to be told.
+    drained: Vec<Arc<Stream>>,
+    /// When it last took over a stream of which the kernel had told the program until then.
+    took_over_at: u64,
     /// Of a process whose connections go over ports.
     office: Option<Arc<Office>>,
     turn: usize,
@@ -105,6 +109,8 @@ pub struct EpollSet {
     nested: AtomicU32,
     /// 1: others than those that wait by the hooks may look at the kernel's set. See [`deferred`].
     exposed: AtomicU32,
+    /// 1: there is something in [`State::drained`].
+    has_drained: AtomicU32,
 }
 
 impl EpollSet {
@@ -123,6 +129,7 @@ impl EpollSet {
             spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
+            has_drained: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
         state.next_tag = set.first_tag;
@@ -259,6 +266,8 @@ impl EpollSet {
     fn take_over(&self, state: &mut State, fd: RawFd) {
         let Some(entry) = state.entry(fd).filter(|entry| entry.lent) else { return };
         entry.lent = false;
+        state.took_over_at = crate::stream::now();
+        let Some(entry) = state.entry(fd) else { return };
         let tag = epoll::EventData::new_u64(entry.socket_tag);
         let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
         self.hear_line(entry);

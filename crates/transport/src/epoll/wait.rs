@@ -11,11 +11,15 @@ use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
 };
-use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, is_contended, processor};
+use slipway_fabric::{
+    spin::{Outcome, SpinStrategy, Spinner, is_contended, processor},
+    sync::Ordering::Relaxed,
+};
 use smallvec::SmallVec;
 use std::{
     cell::Cell,
     os::fd::{AsFd, RawFd},
+    sync::Arc,
     time::Duration,
 };
 
@@ -47,6 +51,8 @@ thread_local! {
 
 /// One wait as it goes on.
 struct Course {
+    /// When it began.
+    began: u64,
     /// The time of the last look at the clock, if that is not long ago.
     time: Option<u64>,
     deadline: Option<u64>,
@@ -69,12 +75,22 @@ impl EpollSet {
     /// What this thread has activated and does not wait for any more, those that sleep in the set wait for: its bells ring again, or they are
     /// told of what is there.
     fn leave_to_others(&self) {
+        self.tell_others();
         self.sleepers.wake(|| {
             let all_rest = self.lie_down(&mut locked(&self.state));
             if !all_rest {
                 self.rouse();
             }
         });
+    }
+
+    /// Other sets of a stream were to hear the bells that this one took: an edge is gone when nothing is left of what it was for. Called without locks.
+    fn tell_others(&self) {
+        if self.has_drained.load(Relaxed) != 0 {
+            self.has_drained.store(0, Relaxed);
+            let drained = std::mem::take(&mut locked(&self.state).drained);
+            drained.iter().for_each(|stream| stream.tell_sets());
+        }
     }
 
     fn wait_here(
@@ -85,9 +101,10 @@ impl EpollSet {
         poller: Poller<'_>,
         scratch: &mut Vec<Event>,
     ) -> Result<(), Errno> {
-        let mut course = Course { time: None, deadline: None, won: Won::Looking, waited: None, timed: false };
+        let mut course = Course { began: u64::MAX, time: None, deadline: None, won: Won::Looking, waited: None, timed: false };
         let mut timed = false;
         loop {
+            self.tell_others();
             let mut state = locked(&self.state);
             self.catch_up(&mut state);
             let office = state.office.clone();
@@ -97,6 +114,7 @@ impl EpollSet {
             self.gather(&mut state, out, max, &course, time);
             if !timed {
                 timed = true;
+                course.began = time;
                 course.deadline = timeout.map(|t| time.saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
             }
             let expired = course.deadline.is_some_and(|d| time >= d);
@@ -141,6 +159,9 @@ impl EpollSet {
                     course.time = stirred;
                     continue;
                 }
+            }
+            if self.has_drained.load(Relaxed) != 0 {
+                continue;
             }
             if let Some(office) = &office
                 && course.won == Won::Looking
@@ -218,7 +239,14 @@ impl EpollSet {
             }
             found.sort_by_key(|(shown_at, _)| *shown_at);
         }
-        out.extend(found.into_iter().map(|(_, event)| event));
+        // The kernel may have told of one just before the set took it over; the program knows one report of each in a wait.
+        let were_lent = state.took_over_at >= course.began;
+        for (_, event) in found {
+            match out.iter_mut().find(|told| were_lent && told.data == event.data) {
+                Some(told) => told.events |= event.events,
+                None => out.push(event),
+            }
+        }
         // A program that takes a stream out mostly adds it again before it waits.
         if 2 * dormant > count {
             state.drop_dormant();
@@ -246,7 +274,7 @@ impl EpollSet {
 
     /// Sorts the kernel's events into the program's, which go out, and ours.
     fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
-        let mut company = false;
+        let (mut company, mut drained) = (false, Vec::new());
         let time = state.glanced;
         for event in events {
             if !(self.first_tag < event.data && event.data <= state.next_tag) {
@@ -283,6 +311,9 @@ impl EpollSet {
                             let full = bells.is_multiple_of(UNHEARD) || entry.stream.is_crowded();
                             if hang_up || answer || full || Settings::get().stage == Stage::One {
                                 entry.stream.heard_in_set();
+                                if entry.stream.is_in_several_sets() {
+                                    drained.push(Arc::clone(&entry.stream));
+                                }
                             }
                         }
                         // What the bell is for may be known to the kernel only (a return to the socket).
@@ -298,6 +329,10 @@ impl EpollSet {
                     }
                 }
             }
+        }
+        if !drained.is_empty() {
+            state.drained.append(&mut drained);
+            self.has_drained.store(1, Relaxed);
         }
         if company {
             state.company_until = now().saturating_add(COMPANY);

@@ -65,6 +65,11 @@ impl Stream {
         }
     }
 
+    /// Whether it is in more than one epoll set.
+    pub fn is_in_several_sets(&self) -> bool {
+        self.in_sets.load(Relaxed) != 0 && locked(&self.sets).iter().filter(|set| set.strong_count() > 0).count() > 1
+    }
+
     /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
     pub(super) fn alert_sets(&self) {
         self.sets().iter().for_each(|set| set.alert(self));

@@ -248,6 +248,49 @@ fn a_set_that_stirs_leaves_the_flag_of_another() {
 }
 
 #[test]
+fn bells_that_one_set_takes_the_others_are_told_of() {
+    let _guard = unforked();
+    let [client, server] = pair();
+    let ((_one, first), (_other, second)) = (set(), set());
+    for (set, data) in [(&first, 7), (&second, 8)] {
+        set.add(server.1.as_raw_fd(), &server.0, IN, data).expect("room");
+    }
+    // So that it is the first to look that has heard so many.
+    server.0.count_bell(0);
+    for turn in 0..UNHEARD {
+        for set in [&first, &second] {
+            while !set.lie_down(&mut locked(&set.state)) {
+                assert!(ask(set).is_empty());
+            }
+        }
+        assert_eq!(send(&client, b"b"), Ok(1));
+        let told = [&first, &second].map(|set| ask(set).first().map(|event| event.data));
+        assert_eq!(told, [Some(7), Some(8)], "turn {turn}");
+        assert_eq!(read(&server), Ok(1));
+    }
+}
+
+#[test]
+fn what_is_taken_over_during_a_wait_is_reported_once() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    let fd = server.1.as_raw_fd();
+    set.add(fd, &server.0, IN, 7).expect("room");
+    assert!(wait(&set, 0).is_empty());
+    let mut kernel = |events: &mut Vec<Event>, _, _| {
+        locked(&set.state).entry(fd).expect("a member").lent = true;
+        assert_eq!(send(&client, b"b"), Ok(1));
+        // The kernel had it as the program registered it until now.
+        events.push(Event { events: IN, data: 7 });
+        set.welcome(&server.0);
+        Ok(())
+    };
+    let mut out = Vec::new();
+    assert_eq!(set.wait(&mut out, 8, None, &mut kernel), Ok(()));
+    assert_eq!(out, [Event { events: IN, data: 7 }]);
+}
+
+#[test]
 fn what_came_first_is_reported_first() {
     let pairs = [pair(), pair()];
     let (_epfd, set) = set();
