@@ -15,7 +15,7 @@ pub const EDGES: epoll::EventFlags = epoll::EventFlags::IN
 /// EPOLLET.
 pub const EDGE: u32 = 1 << 31;
 /// EPOLLONESHOT.
-const ONCE: u32 = 1 << 30;
+pub const ONCE: u32 = 1 << 30;
 /// The conditions among the events, which have poll(2)'s values.
 const CONDITIONS: u32 = 0x3fff;
 
@@ -41,6 +41,9 @@ const TURN: u64 = 20_000;
 /// The fewest and the most bytes that make a turn.
 const TURN_BYTES: std::ops::RangeInclusive<u64> = 4 * 1024..=MOST_IN_A_TURN as u64;
 
+/// So many bells are heard for nothing before a set is deaf to a stream that rests there.
+pub const IDLE_BELLS: u32 = 8;
+
 /// A stream in a set.
 #[derive(Debug)]
 pub struct Entry {
@@ -65,6 +68,8 @@ pub struct Entry {
     pub known: (u32, u64),
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
+    /// Bells that the set heard since the program last asked for the stream, and had nothing to report of.
+    pub idle_bells: u32,
     /// Added or modified since the last report: whatever is ready is news.
     pub fresh: bool,
     /// The kernel reported an edge since the last report.
@@ -112,6 +117,7 @@ impl Entry {
             known: (events, data),
             lent: lendable(stream, events),
             spent: false,
+            idle_bells: 0,
             fresh: true,
             kernel_news: true,
             arrival_reported: 0,
@@ -147,6 +153,13 @@ impl Entry {
     /// Whether it reports nothing until the program asks for it again, or the kernel reports in its place.
     pub fn rests(&self) -> bool {
         self.spent || self.dormant || self.lent
+    }
+
+    /// Counts a bell of the line. Whether the set had better hear no more of them: the program has let the stream rest in this set, and waits for it in another.
+    pub fn hears_for_nothing(&mut self) -> bool {
+        let is_idle = self.spent || self.dormant;
+        self.idle_bells += u32::from(is_idle);
+        is_idle && self.idle_bells > IDLE_BELLS && !self.stream.is_copied() && self.stream.is_in_several_sets()
     }
 
     /// What the program waits for.
@@ -228,6 +241,16 @@ impl Entry {
         }
         self.spent = self.events & ONCE != 0;
         Some(Event { events: u32::from(ready.bits()), data: self.data })
+    }
+
+    /// Arms it, and looks whether there is something to report. That stays to be reported.
+    pub fn is_ready(&mut self) -> bool {
+        self.arm();
+        let ready = self.report().is_some();
+        if ready {
+            (self.spent, self.fresh) = (false, true);
+        }
+        ready
     }
 
     /// Learns from a report whether the stream is a flow: batches that come one way, none of them

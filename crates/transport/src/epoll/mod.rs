@@ -18,7 +18,7 @@ use crate::{
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
-use entry::{EDGES, Entry, lendable};
+use entry::{EDGES, Entry, IDLE_BELLS, lendable};
 use rustc_hash::FxHashMap;
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
@@ -31,6 +31,7 @@ use slipway_fabric::{
 };
 use std::{
     io,
+    ops::DerefMut,
     os::fd::{AsFd, BorrowedFd, RawFd},
     sync::{Arc, Weak},
     time::Duration,
@@ -225,9 +226,7 @@ impl EpollSet {
             } else if entry.lent {
                 self.follow(&mut state, fd);
             }
-            state.activate(fd);
-            drop(state);
-            self.rouse();
+            self.renew(state, fd);
             return Ok(());
         }
         if !self.kick.load().is_open() {
@@ -255,9 +254,7 @@ impl EpollSet {
         }
         state.entries[index] = Some(Box::new(entry));
         if !lent {
-            state.activate(fd);
-            drop(state);
-            self.rouse();
+            self.renew(state, fd);
         }
         Ok(())
     }
@@ -318,10 +315,24 @@ impl EpollSet {
             return true;
         }
         self.take_over(&mut state, fd);
-        state.activate(fd);
-        drop(state);
-        self.rouse();
+        self.renew(state, fd);
         true
+    }
+
+    /// The program wants something else of `fd`. Threads that sleep in the set are woken if that is there, and otherwise sleep on: its bell rings from now on.
+    fn renew(&self, mut state: impl DerefMut<Target = State>, fd: RawFd) {
+        if let Some(entry) = state.entry(fd)
+            && std::mem::take(&mut entry.idle_bells) > IDLE_BELLS
+        {
+            self.hear_line(entry);
+        }
+        let is_quiet = |entry: &mut Entry| !entry.active && entry.stream.office().is_none() && !entry.is_ready();
+        let waits = !self.sleepers.is_empty() && state.entry(fd).is_some_and(is_quiet);
+        if !waits {
+            state.activate(fd);
+            drop(state);
+            self.rouse();
+        }
     }
 
     /// EPOLL_CTL_DEL; false if the set has no such stream. The set keeps it until [`EpollSet::closing`].

@@ -319,6 +319,12 @@ impl EpollSet {
                         // What the bell is for may be known to the kernel only (a return to the socket).
                         entry.kernel_news |= entry.stream.needs_kernel();
                         let copied = entry.stream.is_copied();
+                        if entry.hears_for_nothing() {
+                            entry.at_door = false;
+                            let stream = Arc::clone(&entry.stream);
+                            self.forget_line(&stream, stream.line_socket().as_fd());
+                            continue;
+                        }
                         if !entry.stream.is_undecided() {
                             self.take_over(state, fd);
                         }

@@ -1,4 +1,7 @@
-use super::{super::entry::EDGE, *};
+use super::{
+    super::entry::{EDGE, IDLE_BELLS, ONCE},
+    *,
+};
 use crate::line::send_doorbell;
 use crate::stream::{
     How, MOST_IN_A_TURN, Stream, ask_kernel,
@@ -268,6 +271,53 @@ fn bells_that_one_set_takes_the_others_are_told_of() {
         assert_eq!(told, [Some(7), Some(8)], "turn {turn}");
         assert_eq!(read(&server), Ok(1));
     }
+}
+
+#[test]
+fn a_change_wakes_a_sleeper_for_what_is_there_only() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    let fd = server.1.as_raw_fd();
+    set.add(fd, &server.0, IN, 7).expect("room");
+    assert!(wait(&set, 0).is_empty() && set.lie_down(&mut locked(&set.state)));
+    let kicked = || rustix::io::read(set.kick.load().as_fd(), &mut [0u8; 8]).is_ok();
+    while kicked() {}
+    let mut sleep = |_: &mut Vec<Event>, _, _| {
+        assert!(set.modify(fd, IN | ONCE, 8) && !kicked() && server.0.armed());
+        assert_eq!((send(&client, b"b"), server.0.armed()), (Ok(1), false));
+        assert!(set.modify(fd, IN | ONCE, 9) && kicked());
+        Err(Errno::INTR)
+    };
+    assert_eq!(set.wait(&mut Vec::new(), 1, None, &mut sleep), Err(Errno::INTR));
+    assert_eq!(wait(&set, 0), [Event { events: IN, data: 9 }]);
+}
+
+#[test]
+fn a_set_in_which_a_stream_rests_does_not_go_on_hearing_the_bells_of_another() {
+    let _guard = unforked();
+    let [client, server] = pair();
+    let ((_one, resting), (_other, waiting)) = (set(), set());
+    let fd = server.1.as_raw_fd();
+    waiting.add(fd, &server.0, IN, 7).expect("room");
+    resting.add(fd, &server.0, IN | ONCE, 8).expect("room");
+    let hears = || {
+        for set in [&resting, &waiting] {
+            while !set.lie_down(&mut locked(&set.state)) {
+                assert!(ask(set).is_empty());
+            }
+        }
+        assert_eq!(send(&client, b"b"), Ok(1));
+        let heard = borrow(resting.descriptor(), |set| ask_kernel(set, PollFlags::IN)).contains(PollFlags::IN);
+        let told = (ask(&resting).len(), ask(&waiting).len(), read(&server));
+        (heard, told)
+    };
+    assert_eq!(hears(), (true, (1, 1, Ok(1))));
+    assert_eq!((0..100).find(|_| hears() == (false, (0, 1, Ok(1)))), Some(IDLE_BELLS as usize + 1));
+    // All sets are told of the doorbell, when it comes.
+    assert!((0..300).filter(|_| hears().0).count() < 4);
+    assert!(server.0.hears_door());
+    assert!(resting.modify(fd, IN | ONCE, 8));
+    assert_eq!(hears(), (true, (1, 1, Ok(1))));
 }
 
 #[test]
