@@ -1,6 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
+    bound,
     descriptor::{follow_signals, is_input},
     epoll::early,
     kernel::Process,
@@ -239,7 +240,15 @@ unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
     // SAFETY: the caller's contract is bind(2)'s.
     let real = || unsafe { next::bind(fd, address, length) };
     let result = real();
-    if result == 0 || last_error() != Errno::INVAL {
+    if result == 0 {
+        // SAFETY: as above.
+        let endpoint = unsafe { endpoint(address, length) };
+        if let Some(Endpoint::Path(path)) = endpoint.filter(|_| Settings::get().any_socket()) {
+            shield(|| if is_stream_socket(fd) { bound::note(fd, &path) }, || {});
+        }
+        return result;
+    }
+    if last_error() != Errno::INVAL {
         return result;
     }
     if shield(|| unnamed(fd), || false) { real() } else { fail(Errno::INVAL) }
@@ -305,6 +314,7 @@ extern "C" fn close_hubs() {
 
 /// In the child of a fork.
 pub fn after_fork(child: &Forked) {
+    bound::after_fork(child);
     HUBS.after_fork(child);
 }
 
@@ -320,7 +330,7 @@ fn offer_at(fd: c_int, inherited: bool) {
     // SAFETY: the out parameters are as getsockname(2) wants them.
     let named = unsafe { next::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
     // SAFETY: zeroed, then filled in by the kernel.
-    let endpoint = unsafe { endpoint(address.as_ptr().cast(), length) };
+    let endpoint = unsafe { endpoint(address.as_ptr().cast(), length) }.map(|endpoint| bound::by_file(fd, endpoint));
     if let Some(endpoint) = endpoint.filter(|endpoint| named && Settings::get().sockets.has(endpoint) && is_stream_socket(fd))
         && let Some(hub) = {
             // No lock of ours is held yet.
@@ -476,7 +486,10 @@ unsafe extern "C-unwind" fn accept4(fd: c_int, address: *mut sockaddr, length: *
     // SAFETY: the caller's contract is accept4(2)'s.
     unsafe {
         let space = capacity(length);
-        let new = waiting(|| take_client(fd, || made(|| next::accept4(fd, address, length, flags))));
+        let real = || made(|| next::accept4(fd, address, length, flags));
+        // With others it fails, whether or not a client is there.
+        let may_accept = flags & !(SOCK_NONBLOCK | SOCK_CLOEXEC) == 0;
+        let new = if may_accept { waiting(|| take_client(fd, real)) } else { real() };
         if new >= 0 {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
             hide_name(address, length, space);

@@ -8,7 +8,7 @@
 //!
 //! * [`real`]: the functions that the hooks stand before, and the shield against our own faults.
 //! * [`table`]: which descriptors are streams, epoll sets, listening sockets.
-//! * [`connect`]: connect, listen, accept, names and options of sockets.
+//! * [`connect`]: connect, listen, accept, names and options of sockets. * [`bound`]: the file that a socket was bound to.
 //! * [`io`], [`message`]: read and write in all their forms.
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
@@ -23,6 +23,7 @@
 compile_error!("slipway-preload supports Linux on x86_64 and aarch64");
 
 mod allocator;
+mod bound;
 mod connect;
 mod descriptor;
 mod epoll;

@@ -1,6 +1,10 @@
 //! The Unix sockets that programs meet at, and which of them the hooks care about.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 /// A listening socket's address, as connect(2) and bind(2) have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,13 +13,15 @@ pub enum Endpoint {
     Path(PathBuf),
     /// An abstract name, without its leading zero byte.
     Abstract(Vec<u8>),
+    /// A path at which a socket was bound, and the device and inode number of its file, which may have another name since.
+    Bound(PathBuf, u64, u64),
 }
 
 impl Endpoint {
     /// The display whose X socket it is.
     pub fn display(&self) -> Option<u32> {
         let name = match self {
-            Self::Path(path) => path.as_os_str().as_bytes(),
+            Self::Path(path) | Self::Bound(path, ..) => path.as_os_str().as_bytes(),
             Self::Abstract(name) => name,
         };
         std::str::from_utf8(name.strip_prefix(b"/tmp/.X11-unix/X")?).ok()?.parse().ok()
@@ -29,15 +35,19 @@ impl Endpoint {
             return Some(display_hub(display));
         }
         match self {
-            Self::Path(path) => {
-                let file = rustix::fs::stat(path).ok()?;
-                Some(format!("socket-{:x}-{:x}", file.st_dev, file.st_ino))
-            }
+            Self::Path(path) => Self::bound(path)?.hub_name(),
+            Self::Bound(_, device, inode) => Some(format!("socket-{device:x}-{inode:x}")),
             Self::Abstract(name) => {
                 // Two names that meet in it take the hub from each other, and stay on their sockets.
                 Some(format!("abstract-{:016x}", hash(name)))
             }
         }
+    }
+
+    /// The one whose file `path` leads to now. None if there is no such file.
+    pub fn bound(path: &Path) -> Option<Self> {
+        let file = rustix::fs::stat(path).ok()?;
+        Some(Self::Bound(path.to_owned(), file.st_dev, file.st_ino))
     }
 
     /// From what [`Endpoint::shown`] shows.
@@ -48,7 +58,7 @@ impl Endpoint {
     /// For people, and for globs: the absolute path, or the abstract name behind an `@`.
     pub fn shown(&self) -> String {
         match self {
-            Self::Path(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned(),
+            Self::Path(path) | Self::Bound(path, ..) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned(),
             Self::Abstract(name) => format!("@{}", OsStr::from_bytes(name).to_string_lossy()),
         }
     }
@@ -111,7 +121,7 @@ impl Choice {
         let shown = endpoint.shown();
         let real = match endpoint {
             // By either name: /var/run/x is /run/x.
-            Endpoint::Path(path) => std::fs::canonicalize(path).ok().map(|path| path.to_string_lossy().into_owned()),
+            Endpoint::Path(path) | Endpoint::Bound(path, ..) => std::fs::canonicalize(path).ok().map(|path| path.to_string_lossy().into_owned()),
             Endpoint::Abstract(_) => None,
         };
         let matches = |globs: &[String]| {

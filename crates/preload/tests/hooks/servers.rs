@@ -79,6 +79,32 @@ fn threads_accept_at_a_path() {
 }
 
 #[test]
+fn a_server_that_renames_its_socket_before_it_listens() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("bind, rename, listen");
+        let dir = tempfile::tempdir().expect("a directory");
+        let (draft, path) = (dir.path().join("draft"), dir.path().join("socket"));
+        let listener = socket();
+        let (bound, length) = address(draft.as_os_str().as_encoded_bytes());
+        good(call!(bind(listener, (&raw const bound).cast(), length)));
+        std::fs::rename(&draft, &path).expect("renamed");
+        good(call!(listen(listener, 5)));
+        let server = Server { display: 0, listener, name: path.as_os_str().as_encoded_bytes().to_vec() };
+        let client = server.connect();
+        let accepted = server.accept();
+        let serving = thread::spawn(move || serve(accepted));
+        ask(client, 200);
+        assert_eq!(server.transports(), [Transport::Ring]);
+        call!(close(client));
+        serving.join().expect("serves");
+        // Before it waits for a client.
+        let unknown = 1 << 30;
+        let refused = call!(accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), unknown));
+        assert_eq!((refused, errno()), (-1, libc::EINVAL));
+    });
+}
+
+#[test]
 fn a_process_for_each_connection() {
     hooked_with(&[ALL], || {
         let _step = Step::begin("a process for each connection");

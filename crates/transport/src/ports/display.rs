@@ -76,7 +76,7 @@ fn service(display: u32) -> CString {
 
 fn address(endpoint: &Endpoint) -> Option<SocketAddrUnix> {
     match endpoint {
-        Endpoint::Path(path) => SocketAddrUnix::new(path.as_path()).ok(),
+        Endpoint::Path(path) | Endpoint::Bound(path, ..) => SocketAddrUnix::new(path.as_path()).ok(),
         Endpoint::Abstract(name) => SocketAddrUnix::new_abstract_name(name).ok(),
     }
 }
