@@ -279,6 +279,9 @@ static HUBS: ForkMutex<Vec<Weak<Hub>>> = ForkMutex::new(Vec::new());
 /// 1: this process serves an X display.
 static DISPLAY: AtomicU32 = AtomicU32::new(0);
 
+/// 1: a hub could not be opened, and the user was told.
+static TOLD: AtomicU32 = AtomicU32::new(0);
+
 /// The hub of an endpoint of this process, opened when its first socket listens.
 fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
     let mut hubs = HUBS.lock();
@@ -300,7 +303,12 @@ fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
         }
         Err(error) => {
             let name = endpoint.display().map_or_else(|| endpoint.shown(), |display| format!("display :{display}"));
-            report::warn(format_args!("no client of {name} can use shared memory: the hub can't be opened ({error})"));
+            let why = format!("no client of {name} can use shared memory: the hub can't be opened ({error})");
+            if TOLD.swap(1, Relaxed) == 0 {
+                report::warn(format_args!("{why} (said once)"));
+            } else {
+                report::debug(format_args!("{why}"));
+            }
             None
         }
     }
