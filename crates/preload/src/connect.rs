@@ -244,7 +244,14 @@ unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
         // SAFETY: as above.
         let endpoint = unsafe { endpoint(address, length) };
         if let Some(Endpoint::Path(path)) = endpoint.filter(|_| Settings::get().any_socket()) {
-            shield(|| if is_stream_socket(fd) { bound::note(fd, &path) }, || {});
+            shield(
+                || {
+                    if is_stream_socket(fd) {
+                        bound::note(fd, &path)
+                    }
+                },
+                || {},
+            );
         }
         return result;
     }

@@ -58,7 +58,9 @@ impl Endpoint {
     /// For people, and for globs: the absolute path, or the abstract name behind an `@`.
     pub fn shown(&self) -> String {
         match self {
-            Self::Path(path) | Self::Bound(path, ..) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned(),
+            Self::Path(path) | Self::Bound(path, ..) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+            }
             Self::Abstract(name) => format!("@{}", OsStr::from_bytes(name).to_string_lossy()),
         }
     }
@@ -121,7 +123,9 @@ impl Choice {
         let shown = endpoint.shown();
         let real = match endpoint {
             // By either name: /var/run/x is /run/x.
-            Endpoint::Path(path) | Endpoint::Bound(path, ..) => std::fs::canonicalize(path).ok().map(|path| path.to_string_lossy().into_owned()),
+            Endpoint::Path(path) | Endpoint::Bound(path, ..) => {
+                std::fs::canonicalize(path).ok().map(|path| path.to_string_lossy().into_owned())
+            }
             Endpoint::Abstract(_) => None,
         };
         let matches = |globs: &[String]| {
