@@ -1,8 +1,9 @@
 //! Hooks on epoll.
 
 use crate::{
-    connect::{adopt, may_connect},
+    connect::may_connect,
     kernel::Waiting,
+    listen::adopt,
     process::watch_forks,
     real::{fail, last_error, real, shield, waiting},
     room::made,

@@ -1,10 +1,10 @@
 //! Hooks on reading and writing without control messages.
 
 use crate::{
-    connect::{capacity, hide_name, sender},
     kernel::Process,
     message::{Direction, borrowed_slices, lacks_memory, with_slices},
     real::{fail, last_error, real, shield, waiting},
+    socket::{capacity, hide_name, sender},
     table::{self, Slot},
 };
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};

@@ -8,7 +8,8 @@
 //!
 //! * [`real`]: the functions that the hooks stand before, and the shield against our own faults.
 //! * [`table`]: which descriptors are streams, epoll sets, listening sockets.
-//! * [`connect`]: connect, listen, accept, names and options of sockets. * [`bound`]: the file that a socket was bound to.
+//! * [`socket`]: names and options of sockets. * [`connect`]: connect and bind.
+//! * [`listen`]: listen and accept. * [`bound`]: the file that a socket was bound to, until it listens.
 //! * [`io`], [`message`]: read and write in all their forms.
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
@@ -30,6 +31,7 @@ mod epoll;
 mod io;
 mod kernel;
 mod linger;
+mod listen;
 mod message;
 mod poll;
 mod process;
@@ -38,5 +40,6 @@ mod rest;
 mod room;
 mod seat;
 mod signals;
+mod socket;
 mod table;
 mod timer;

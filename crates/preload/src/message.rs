@@ -1,10 +1,10 @@
 //! Hooks on sending and receiving with control messages, and the program's buffers for all hooks.
 
 use crate::{
-    connect::{hide_name, sender},
     io::{on_stream, vector},
     kernel::Process,
     real::{fail, real},
+    socket::{hide_name, sender},
     table::{self, Slot},
 };
 use libc::{MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t};

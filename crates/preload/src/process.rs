@@ -1,7 +1,7 @@
 //! Hooks on making processes: whoever may come to hold a connection without hooks gets it as a socket.
 
 use crate::{
-    connect, epoll, linger,
+    epoll, linger, listen,
     real::{fail, last_error, real, shield},
     table::{self, Slot},
     timer,
@@ -42,6 +42,12 @@ pub fn watch_forks() {
     });
 }
 
+/// This process may come to have a connection over shared memory.
+pub fn begin() {
+    watch_forks();
+    slipway_transport::stream::at_segment(crate::signals::watch);
+}
+
 extern "C" fn before_fork() {
     shield(
         || {
@@ -66,7 +72,7 @@ extern "C" fn after_fork() {
     shield(
         || {
             epoll::after_fork(&child);
-            connect::after_fork(&child);
+            listen::after_fork(&child);
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.after_fork(&child),
                 Slot::Listener(hub) => hub.after_fork(&child),

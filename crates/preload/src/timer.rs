@@ -1,6 +1,6 @@
 //! Hooks on an X server's interval timer, which is set lazily (`transport/lazy_timer.rs`). Ours stands before the server's handler.
 
-use crate::{connect::is_display, real::real};
+use crate::{listen::is_display, real::real};
 use libc::{ITIMER_REAL, SA_SIGINFO, SIGALRM, itimerval, siginfo_t, timeval};
 use slipway_fabric::spin::{coarse_now, coarseness, now};
 use slipway_fabric::sync::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,0 +1,216 @@
+//! A socket's names and options, as the kernel has them and as the program is to see them.
+
+use crate::{real::real, table};
+use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t, timeval};
+use slipway_transport::{endpoint::Endpoint, rendezvous::PREFIX};
+use std::{
+    ffi::{OsStr, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+};
+
+real! {
+    fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
+    fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
+    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
+    fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
+}
+
+/// Where the name begins in a `sockaddr_un`.
+const NAME: usize = std::mem::offset_of!(sockaddr_un, sun_path);
+
+/// The path or abstract name in a Unix socket address.
+///
+/// # Safety
+/// `address` points to `length` readable bytes, or is null.
+pub unsafe fn endpoint(address: *const sockaddr, length: socklen_t) -> Option<Endpoint> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { unix_name(address, length) }?;
+    Some(match bytes.split_first() {
+        Some((0, name)) => Endpoint::Abstract(name.to_vec()),
+        _ => Endpoint::Path(OsStr::from_bytes(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into()),
+    })
+}
+
+/// What `fd` is bound to.
+pub fn bound_to(fd: c_int) -> Option<Endpoint> {
+    let mut address = std::mem::MaybeUninit::<sockaddr_un>::zeroed();
+    let mut length = size_of::<sockaddr_un>() as socklen_t;
+    // SAFETY: the out parameters are as getsockname(2) wants them.
+    let named = unsafe { next::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
+    // SAFETY: zeroed, then filled in by the kernel.
+    unsafe { endpoint(address.as_ptr().cast(), length) }.filter(|_| named)
+}
+
+/// What follows the family in a Unix socket address.
+///
+/// # Safety
+/// As [`endpoint`].
+unsafe fn unix_name<'a>(address: *const sockaddr, length: socklen_t) -> Option<&'a [u8]> {
+    let length = (length as usize).min(size_of::<sockaddr_un>());
+    if address.is_null() || length <= NAME {
+        return None;
+    }
+    // SAFETY: at least NAME bytes are readable, and the family comes first.
+    if c_int::from(unsafe { address.cast::<sa_family_t>().read_unaligned() }) != AF_UNIX {
+        return None;
+    }
+    // SAFETY: `length` bytes are readable.
+    Some(unsafe { std::slice::from_raw_parts(address.cast::<u8>().add(NAME), length - NAME) })
+}
+
+/// Hides the name that an offer gave a client's socket: programs see it unnamed, as it would be.
+///
+/// # Safety
+/// As the kernel filled them in; either may be null.
+pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity: socklen_t) {
+    if address.is_null() || length.is_null() {
+        return;
+    }
+    // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
+    unsafe {
+        let Some(name) = unix_name(address, (*length).min(capacity)) else { return };
+        if name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX)) {
+            // Programs look at the name without its length, too.
+            let bytes = name.len();
+            address.cast::<u8>().add(NAME).write_bytes(0, bytes);
+            *length = size_of::<sa_family_t>() as socklen_t;
+        }
+    }
+}
+
+/// A socket option that is an integer.
+pub fn option(fd: c_int, name: c_int) -> Option<c_int> {
+    let (mut value, mut size) = (0 as c_int, size_of::<c_int>() as socklen_t);
+    // SAFETY: the two out parameters are as getsockopt(2) wants them.
+    let done = unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size) };
+    (done == 0).then_some(value)
+}
+
+/// A time-out of a socket in microseconds; 0 is none.
+pub fn timeout(fd: c_int, name: c_int) -> u64 {
+    let mut time = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<timeval>() as socklen_t;
+    // SAFETY: as above.
+    unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut time).cast(), &raw mut size) };
+    micros(time)
+}
+
+fn micros(time: timeval) -> u64 {
+    // The kernel takes a negative time for one that is over.
+    if time.tv_sec < 0 { 1 } else { (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64) }
+}
+
+pub fn is_stream_socket(fd: c_int) -> bool {
+    option(fd, SO_TYPE) == Some(SOCK_STREAM)
+}
+
+/// Whether an option is set that only the kernel can honour.
+pub fn needs_kernel(fd: c_int) -> bool {
+    KERNEL_ONLY.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
+}
+
+pub fn flags(fd: c_int) -> c_int {
+    // SAFETY: no pointers.
+    unsafe { libc::fcntl(fd, libc::F_GETFL) }
+}
+
+/// The size of the buffer for an address as the caller gave it.
+///
+/// # Safety
+/// `length` is null or valid.
+pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
+    // SAFETY: null or a valid pointer, by the contract of the socket calls.
+    if length.is_null() { 0 } else { unsafe { *length } }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is getsockname(2)'s.
+    unsafe {
+        let space = capacity(length);
+        let result = next::getsockname(fd, address, length);
+        if result == 0 {
+            hide_name(address, length, space);
+        }
+        result
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is getpeername(2)'s.
+    unsafe {
+        let space = capacity(length);
+        let result = next::getpeername(fd, address, length);
+        if result == 0 {
+            hide_name(address, length, space);
+        }
+        result
+    }
+}
+
+/// Options that change what a receive returns in ways that only the kernel does.
+/// With the value that they have at first.
+const KERNEL_ONLY: [(c_int, c_int); 5] =
+    [(libc::SO_PASSCRED, 0), (libc::SO_PASSSEC, 0), (libc::SO_PEEK_OFF, -1), (libc::SO_RCVLOWAT, 1), (SO_PASSPIDFD, 0)];
+
+const SO_PASSPIDFD: c_int = 76;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
+    // SAFETY: the caller's contract is setsockopt(2)'s.
+    let result = unsafe { next::setsockopt(fd, level, name, value, length) };
+    if result == 0
+        && level == SOL_SOCKET
+        && let Some(stream) = table::stream(fd)
+    {
+        let receive = matches!(name, libc::SO_RCVTIMEO | libc::SO_RCVTIMEO_NEW);
+        if receive || matches!(name, libc::SO_SNDTIMEO | libc::SO_SNDTIMEO_NEW) {
+            if length as usize >= size_of::<libc::timeval>() {
+                // SAFETY: the kernel has just read as much.
+                let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
+                stream.set_timeout(receive, micros(time));
+            }
+        } else if KERNEL_ONLY.iter().any(|(only, _)| *only == name) {
+            table::give_back(fd, &stream);
+        }
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is getsockopt(2)'s.
+    let result = unsafe { next::getsockopt(fd, level, name, value, length) };
+    if result == 0
+        && (level, name) == (SOL_SOCKET, libc::SO_ERROR)
+        && let Some(stream) = table::stream(fd)
+    {
+        // SAFETY: the kernel has just written the length and as many bytes.
+        unsafe {
+            let whole = *length as usize >= size_of::<c_int>();
+            // Asked in any case: what the kernel told of it here isn't told again.
+            let reset = table::borrowed(fd, |x| stream.reports_reset(x));
+            if whole && reset && value.cast::<c_int>().read_unaligned() == 0 {
+                value.cast::<c_int>().write_unaligned(libc::ECONNRESET);
+            }
+        }
+    }
+    result
+}
+
+/// For the hooks that say where bytes came from: the peer's address if there were bytes, empty if it has none.
+pub unsafe fn sender(fd: c_int, bytes: ssize_t, address: *mut sockaddr, length: *mut socklen_t) {
+    if address.is_null() || length.is_null() {
+        return;
+    }
+    // SAFETY: both are the caller's out parameters.
+    unsafe {
+        let named = bytes > 0 && getpeername(fd, address, length) == 0 && *length as usize > NAME;
+        if !named {
+            *length = 0;
+        }
+    }
+}
+
+const _: () = assert!(NAME == size_of::<sa_family_t>());
