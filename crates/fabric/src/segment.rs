@@ -15,6 +15,7 @@ use rustix::{
         memfd_create,
     },
     io::Errno,
+    process::{Resource, getrlimit},
 };
 use std::{
     io,
@@ -111,9 +112,20 @@ fn front(start: usize, ring: usize) -> Range<usize> {
     start..start + ring.min(FRONT as usize)
 }
 
+/// Gives a memory file its size, in bytes. FBIG: this process's limit on the size of files forbids it; to ask the kernel would be a signal (SIGXFSZ).
+///
+/// # Errors
+/// As ftruncate(2).
+pub fn set_size(fd: impl AsFd, len: u64) -> Result<(), Errno> {
+    if getrlimit(Resource::Fsize).current.is_some_and(|most| len > most) {
+        return Err(Errno::FBIG);
+    }
+    ftruncate(fd, len)
+}
+
 /// Gives a fresh memory file its size, takes memory for parts of it, maps it, and seals it also with `more`.
 fn lay_out(fd: &OwnedFd, len: usize, parts: impl IntoIterator<Item = Range<usize>>, more: SealFlags) -> io::Result<Arc<Mapping>> {
-    ftruncate(fd, len as u64)?;
+    set_size(fd, len as u64)?;
     // As `Ring::grow` asks later, but on any kernel.
     for part in parts {
         fallocate(fd, FallocateFlags::empty(), part.start as u64, part.len() as u64)?;

@@ -152,7 +152,7 @@ pub fn memory_file(len: u64) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create(c"slipway-memory", flags | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| rustix::fs::memfd_create(c"slipway-memory", flags))?;
-    rustix::fs::ftruncate(&file, len)?;
+    slipway_fabric::segment::set_size(&file, len)?;
     Ok(file)
 }
 

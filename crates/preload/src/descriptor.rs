@@ -8,7 +8,7 @@ use crate::{
 };
 use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, F_SETOWN, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
 use rustix::io::Errno;
-use slipway_fabric::sync::{AtomicU8, Ordering::Relaxed};
+use slipway_fabric::sync::{AtomicU8, Ordering::Relaxed, holds_any};
 use slipway_transport::{descriptor::is_reserved, stream::Stream};
 use std::{
     ffi::{c_int, c_uint, c_ulong},
@@ -31,13 +31,21 @@ real! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(fd: c_int) -> c_int {
+    close_program(fd)
+}
+
+/// The program's close(2).
+pub fn close_program(fd: c_int) -> c_int {
     if is_reserved(fd) {
         // A program that closes all it finds: this one isn't its own.
         return fail(Errno::BADF);
     }
+    // With a lock held this is one of the library's own, which the standard library closes by this. If the table has something under its number, that is over, and
+    // to forget it could take the same lock.
+    let is_programs = !holds_any();
     // Kept until the descriptor is closed: its end must not look like a return to the socket.
-    let slot = shield(|| table::forget(fd), || None);
-    // The library's own descriptors are closed by this, too, in the midst of work that a cancelled thread must not leave.
+    let slot = shield(|| is_programs.then(|| table::forget(fd)).flatten(), || None);
+    // Not in the midst of such work: a cancelled thread must not leave it.
     // SAFETY: no pointers.
     let result = uncancelled(|| unsafe { next::close(fd) });
     drop(slot);

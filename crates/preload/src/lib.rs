@@ -13,6 +13,7 @@
 //! * [`io`], [`message`]: read and write in all their forms.
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
+//! * [`raw`]: what programs call by its number.
 //! * [`room`]: descriptors for the program, when there are few.
 //! * [`kernel`]: what the transport has this process do: the kernel's own waits, and signals.
 //! * [`process`]: fork and exec, after which others may hold the connection. * [`linger`]: what is left to be sent of a closed one.
@@ -35,6 +36,7 @@ mod listen;
 mod message;
 mod poll;
 mod process;
+mod raw;
 mod real;
 mod rest;
 mod room;

@@ -9,6 +9,7 @@ use crate::{
 };
 use libc::{DIR, FILE, clockid_t, mode_t, pid_t, rlimit, sigset_t};
 use rustix::io::Errno;
+use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::{descriptor, stream::Stream};
 use std::{
     ffi::{c_char, c_int, c_uint},
@@ -16,8 +17,20 @@ use std::{
     sync::Arc,
 };
 
+/// 1: the connections of this process stay on their sockets from here on.
+static LEFT: AtomicU32 = AtomicU32::new(0);
+
+/// All connections go back to their sockets, and none that comes leaves its own.
+pub fn leave_all() {
+    LEFT.store(1, Relaxed);
+    give_up_lines(usize::MAX);
+}
+
 /// Whether there is room for a line of the program's descriptor `fd`, which is new. Where there is none, others give theirs up.
 pub fn for_line(fd: RawFd) -> bool {
+    if LEFT.load(Relaxed) != 0 {
+        return false;
+    }
     let missing = descriptor::shortage(fd);
     if missing > 0 {
         // A few more, so that not every connection looks through all of them.

@@ -14,7 +14,7 @@ const HEAD: u64 = 16;
 /// Those of ftruncate(2), pwrite(2) and fcntl(2).
 pub fn write(file: OwnedFd, parts: &(Vec<u8>, Vec<u8>)) -> io::Result<Reserved> {
     let lengths = [parts.0.len() as u64, parts.1.len() as u64];
-    rustix::fs::ftruncate(&file, HEAD + lengths[0] + lengths[1])?;
+    slipway_fabric::segment::set_size(&file, HEAD + lengths[0] + lengths[1])?;
     let mut at = 0;
     for part in [lengths.as_bytes(), &parts.0, &parts.1] {
         let mut part = part;

@@ -1,5 +1,6 @@
 //! What a server refuses stays on its socket, works, and is told of once.
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use slipway_transport::status::Transport::{Ring, Socket};
 
 use crate::support::{Server, hooked_output, watchdog::Step};
@@ -92,6 +93,24 @@ fn less_memory_means_smaller_rings() {
         &[("SLIPWAY_X11_RING", "1M"), ("SLIPWAY_X11_TOTAL", "100K")],
         || assert_eq!(transports(1), (vec![Ring], vec![32 << 10])),
         |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}
+
+/// A limit on the size of files counts for memory that is shared, too, and passing it would be a signal.
+#[test]
+fn small_files_only() {
+    hooked_output(
+        &[],
+        || {
+            let _step = Step::begin("a limit on the size of files");
+            let server = Server::listen();
+            let small = Rlimit { current: Some(8192), maximum: None };
+            setrlimit(Resource::Fsize, small).expect("a limit");
+            let connection = server.fresh_connection();
+            (0..3).for_each(|_| connection.exchange());
+            assert_eq!(server.transports(), [Socket]);
+        },
+        |outcome| assert_eq!(warnings(&outcome.stderr), 1, "{}", outcome.stderr),
     );
 }
 

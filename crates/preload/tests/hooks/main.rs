@@ -10,6 +10,7 @@
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`left`]: what is on its way when a connection ends, or the kernel moves it.
 //! * [`references`]: sockets that others have before they connect.
+//! * [`raw`]: calls by number, and past the C library.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`signals`]: signals for what comes.
@@ -28,6 +29,7 @@ mod left;
 mod limits;
 mod names;
 mod property;
+mod raw;
 mod references;
 mod returns;
 mod servers;

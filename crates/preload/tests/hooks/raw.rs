@@ -1,0 +1,80 @@
+//! Programs that call the kernel by number, as libuv does, or past the C library.
+
+use libc::{EPOLLIN, SYS_close, SYS_io_uring_setup};
+use slipway_transport::status::Transport;
+use std::thread;
+
+use crate::support::{
+    Fd, Server,
+    calls::{call, close_all, errno, good, read_up_to, write_all},
+    connection::watch,
+    hooked,
+    watchdog::Step,
+};
+
+#[test]
+fn a_descriptor_that_is_closed_by_its_number() {
+    hooked(|| {
+        let _step = Step::begin("syscall(SYS_close)");
+        let server = Server::listen();
+        let c = std::mem::ManuallyDrop::new(server.connection());
+        assert_eq!(server.transports(), [Transport::Ring]);
+        assert_eq!(call!(syscall(SYS_close, c.server)), 0);
+        assert_eq!(server.transports(), []);
+        assert_eq!(read_up_to(c.client, 1), b"");
+        assert_eq!((call!(syscall(SYS_close, c.server)), errno()), (-1, libc::EBADF));
+        assert_eq!(call!(syscall(SYS_close, c.client)), 0);
+        assert_eq!(call!(syscall(libc::SYS_getpid)), std::process::id().into());
+    });
+}
+
+/// A client that comes gets the number, in the midst of the set's work.
+#[test]
+fn a_descriptor_that_no_hook_sees_closed() {
+    hooked(|| {
+        let _step = Step::begin("a close past the hooks, and clients that come in epoll_wait");
+        let server = Server::listen();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        watch(set, server.listener, EPOLLIN as u32, 0);
+        for _ in 0..3 {
+            let c = std::mem::ManuallyDrop::new(server.connection());
+            watch(set, c.server, EPOLLIN as u32, 1);
+            // SAFETY: nobody else has the number.
+            unsafe { rustix::io::close(c.server) };
+            thread::scope(|scope| {
+                let waits = scope.spawn(|| {
+                    let mut event = libc::epoll_event { events: 0, u64: 9 };
+                    assert_eq!((call!(epoll_wait(set, &raw mut event, 1, -1)), { event.u64 }), (1, 0));
+                });
+                server.ask().expect("an answer from within the wait");
+                let client = server.connect();
+                waits.join().expect("a client");
+                let accepted = server.accept();
+                write_all(client, b"x");
+                assert_eq!(read_up_to(accepted, 1), b"x");
+                close_all([client, accepted, c.client]);
+            });
+        }
+        call!(close(set));
+    });
+}
+
+#[test]
+fn a_program_with_a_ring_of_io_uring_stays_on_its_sockets() {
+    hooked(|| {
+        let _step = Step::begin("io_uring_setup");
+        let server = Server::listen();
+        let before = server.connection();
+        assert_eq!(server.transports(), [Transport::Ring]);
+        let mut parameters = [0u8; 120];
+        match call!(syscall(SYS_io_uring_setup, 1, parameters.as_mut_ptr())) {
+            // Where the kernel has none, or refuses it, the program may go on to ask otherwise.
+            -1 => {}
+            ring => _ = call!(close(ring as i32)),
+        }
+        before.exchange();
+        let after = server.fresh_connection();
+        after.exchange();
+        assert_eq!(server.transports(), [Transport::Socket; 2]);
+    });
+}
