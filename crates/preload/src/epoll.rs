@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use slipway_fabric::sync::{ForkMutex, Forked};
 use slipway_transport::{
     epoll::{EpollSet, Event, UNSEEN},
+    hub::Hub,
     stream::Stream,
     wait::Kernel,
 };
@@ -125,6 +126,12 @@ impl Early {
                 .lock()
                 .iter()
                 .all(|it| it.events & ALONE as u32 == 0 && set_or_new(it.epfd).is_some_and(|set| !set.is_nested()))
+    }
+
+    /// The socket listens now: its sets serve its hub.
+    pub fn become_listener(&self, hub: &Arc<Hub>) {
+        let sets = self.registrations.lock().iter().filter_map(|it| set_or_new(it.epfd)).collect::<Vec<_>>();
+        sets.iter().for_each(|set| set.add_hub(hub));
     }
 
     /// The socket `fd` is `stream` now: its sets have that from here on. False if one of them can't.

@@ -287,7 +287,7 @@ const COPIED: usize = 16 * 1024;
 
 /// As sendfile(2) to a connection, at `offset` of the file or where it is.
 fn send_file(to: c_int, from: c_int, offset: Option<&mut i64>, length: size_t) -> ssize_t {
-    let mut buffer = [0u8; COPIED];
+    let mut buffer = vec![0u8; COPIED.min(length)];
     // SAFETY: no pointers.
     let mut at = offset.as_ref().map_or_else(|| unsafe { libc::lseek64(from, 0, libc::SEEK_CUR) }, |offset| **offset);
     if at < 0 {
@@ -335,24 +335,33 @@ unsafe extern "C-unwind" fn sendfile64(to: c_int, from: c_int, offset: *mut i64,
 
 /// As splice(2) from a connection to a pipe.
 fn splice_from(from: c_int, to: c_int, length: size_t, flags: c_int) -> ssize_t {
-    let mut buffer = [0u8; COPIED];
-    let (mut most, mut wait) = (COPIED.min(length), 0);
-    if flags & libc::SPLICE_F_NONBLOCK as c_int != 0 {
-        let has_room =
-            table::borrowed(to, |to| poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], Some(&Timespec::default())));
-        if has_room == Ok(0) {
-            return fail(Errno::AGAIN) as ssize_t;
-        }
-        // So much never waits in a pipe that has room.
-        (most, wait) = (most.min(libc::PIPE_BUF), libc::MSG_DONTWAIT);
+    let has_room = || {
+        table::borrowed(to, |to| poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], Some(&Timespec::default()))) != Ok(0)
+    };
+    let waits = flags & libc::SPLICE_F_NONBLOCK as c_int == 0;
+    if !waits && !has_room() {
+        return fail(Errno::AGAIN) as ssize_t;
     }
+    let mut buffer = vec![0u8; COPIED.min(length)];
+    let wait = if waits { 0 } else { libc::MSG_DONTWAIT };
     // SAFETY: the buffer is that long.
-    unsafe {
-        let there = recv(from, buffer.as_mut_ptr().cast(), most, libc::MSG_PEEK | wait);
-        let n = if there > 0 { next::write(to, buffer.as_ptr().cast(), there as usize) } else { there };
-        // What the pipe has not taken stays.
-        if n > 0 { recv(from, buffer.as_mut_ptr().cast(), n as usize, libc::MSG_DONTWAIT) } else { n }
+    let there = unsafe { recv(from, buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_PEEK | wait) };
+    let mut done = 0;
+    // So much never waits in a pipe that has room. Nobody may read from the pipe before this returns.
+    for part in buffer[..there.max(0) as usize].chunks(libc::PIPE_BUF) {
+        // SAFETY: it is as long as it says.
+        let n = if done == 0 || has_room() { unsafe { next::write(to, part.as_ptr().cast(), part.len()) } } else { 0 };
+        if n < 0 && done == 0 {
+            return n;
+        }
+        done += n.max(0) as usize;
+        if n < part.len() as ssize_t {
+            break;
+        }
     }
+    // What the pipe has not taken stays.
+    // SAFETY: the buffer is that long.
+    if done > 0 { unsafe { recv(from, buffer.as_mut_ptr().cast(), done, libc::MSG_DONTWAIT) } } else { there.min(0) }
 }
 
 #[unsafe(no_mangle)]

@@ -104,7 +104,9 @@ fn offer_at(fd: c_int, inherited: bool) {
             office.serve(display, &endpoint);
             hub.watch(&office);
         }
-        table::put(fd, Slot::Listener(hub));
+        let early = early(fd);
+        table::put(fd, Slot::Listener(Arc::clone(&hub)));
+        early.iter().for_each(|early| early.become_listener(&hub));
     }
 }
 

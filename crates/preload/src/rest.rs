@@ -21,7 +21,7 @@ pub fn keep(fd: RawFd, stream: &Stream) {
     }
     let Ok((from, place)) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None) else { return };
     let _ = set_socket_send_buffer_size(&from, stream.ring_size());
-    let mut buffer = [0u8; 16 * 1024];
+    let mut buffer = vec![0u8; 16 * 1024];
     loop {
         let receive = |to: &mut [u8], peek| {
             let how = How { peek, ..How::default() };

@@ -8,7 +8,7 @@ use crate::{
     stream::{How, NAP, Received, Stream, now},
     wait::{Kernel, Member, PollEntry, wait},
 };
-use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, c_int};
+use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, c_int};
 use rustix::{event::PollFlags, io::Errno};
 use std::{
     io::{IoSlice, IoSliceMut},
@@ -111,7 +111,7 @@ pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Re
 #[inline]
 pub fn finds_nothing(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool {
     let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
-    !waits && flags & (MSG_OOB | MSG_ERRQUEUE) == 0 && stream.finds_nothing(fd)
+    !waits && flags & MSG_OOB == 0 && stream.finds_nothing(fd)
 }
 
 /// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: whether the caller has a buffer for them; None if it
@@ -127,10 +127,8 @@ pub fn receive(
     descriptors: Option<bool>,
     program: &impl Program,
 ) -> Result<Option<Received>, Errno> {
-    if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
-        if flags & MSG_OOB != 0 {
-            stream.return_to_socket(fd);
-        }
+    if flags & MSG_OOB != 0 {
+        stream.return_to_socket(fd);
         return Ok(None);
     }
     let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();

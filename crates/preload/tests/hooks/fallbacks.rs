@@ -11,7 +11,7 @@ use crate::support::{
     Connection, Fd, Server,
     calls::{call, child, errno, good, join, outcome, pipe, read_up_to, ready, write_all},
     connection::address,
-    hooked, hooked_output,
+    hooked, hooked_output, hooked_with,
     watchdog::Step,
 };
 
@@ -160,6 +160,24 @@ fn files_sent_and_spliced() {
         assert_eq!(read_up_to(output, 14), b"to the client ");
         assert_on(Transport::Ring, &server, &c);
         crate::support::calls::close_all([file, output, input]);
+    });
+}
+
+#[test]
+fn a_pipe_with_room_for_less() {
+    hooked_with(&[("SLIPWAY_X11_RING", "64K"), ("SLIPWAY_X11_MAX", "64K")], || {
+        let _step = Step::begin("splice to a small pipe, from which nobody reads meanwhile");
+        let (server, c) = laden();
+        assert_eq!([c.client, c.server].map(|fd| read_up_to(fd, 14)), [b"to the client ", b"to the server "]);
+        let (output, input) = pipe();
+        let size = good(call!(fcntl(input, libc::F_SETPIPE_SZ, 4096))) as usize;
+        write_all(c.server, &vec![7; size + 100]);
+        let spliced = || call!(splice(c.client, ptr::null_mut(), input, ptr::null_mut(), 2 * size, 0));
+        assert_eq!(spliced(), size as isize);
+        assert_eq!(read_up_to(output, size).len(), size);
+        assert_eq!(spliced(), 100);
+        assert_on(Transport::Ring, &server, &c);
+        crate::support::calls::close_all([output, input]);
     });
 }
 

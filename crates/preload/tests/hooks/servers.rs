@@ -502,6 +502,28 @@ fn a_socket_that_is_in_a_set_before_it_connects() {
 }
 
 #[test]
+fn a_socket_that_is_in_a_set_before_it_listens() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a set, then listen");
+        let name = unused("early-listener");
+        let (listener, set) = (socket(), good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd);
+        crate::support::connection::watch(set, listener, libc::EPOLLIN as u32, 0);
+        let (bound, length) = address(&name);
+        good(call!(bind(listener, (&raw const bound).cast(), length)));
+        good(call!(listen(listener, 5)));
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // Unconnected, it was at its end, which may be told still.
+        while call!(epoll_wait(set, &raw mut event, 1, 0)) == 1 {}
+        let server = Server { display: 0, listener, name };
+        let waits = thread::spawn(move || call!(epoll_wait(set, &raw mut event, 1, -1)));
+        assert_eq!(server.ask().expect("an answer from within the wait").connections.len(), 0);
+        let client = server.connect();
+        assert_eq!(waits.join().expect("a client"), 1);
+        crate::support::calls::close_all([client, set]);
+    });
+}
+
+#[test]
 fn what_is_not_chosen_stays_as_it_is() {
     hooked_with(&[("SLIPWAY_SOCKETS", "+@slipway-cho*:-*-not-*")], || {
         let [chosen, not, other] = ["chosen", "chosen-not", "other"].map(|what| Server::listen_at(&unused(what)));

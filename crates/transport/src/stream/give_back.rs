@@ -257,6 +257,7 @@ impl Stream {
         let _change = Change::begin(&tx.unfinished);
         let cursor = tx.cursor();
         let mut buffer = [0u8; 16 * 1024];
+        tx.owed.store(0, Relaxed);
         loop {
             let from = tx.returning_from.load(Relaxed);
             let left = cursor.tail.wrapping_sub(from);
@@ -283,6 +284,7 @@ impl Stream {
                     if locked(&self.mail).returned.front().is_some_and(|p| p.at == at) || !self.line_alive() {
                         continue;
                     }
+                    tx.owed.store(1, Relaxed);
                     self.ring_bell();
                     return Ok(false);
                 }

@@ -17,7 +17,7 @@ use std::{os::fd::BorrowedFd, time::Duration};
 /// The conditions under which a reader doesn't wait.
 pub const INPUT: PollFlags = PollFlags::IN.union(PollFlags::RDNORM);
 /// The conditions under which a writer doesn't wait.
-pub const OUTPUT: PollFlags = PollFlags::OUT.union(PollFlags::WRNORM);
+pub const OUTPUT: PollFlags = PollFlags::OUT.union(PollFlags::WRNORM).union(PollFlags::WRBAND);
 /// What poll(2) reports whether or not it is asked for.
 const ALWAYS: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
@@ -31,7 +31,9 @@ impl Stream {
         }
         match self.state.tx.mode.load(Relaxed) {
             mode::RING | mode::PORTS => {}
-            mode::RETURNING => ask |= PollFlags::OUT,
+            mode::RETURNING if self.state.tx.owed.load(Relaxed) == 0 => ask |= PollFlags::OUT,
+            // The bell tells of what is owed; there may be room on the socket all the time.
+            mode::RETURNING => {}
             _ => ask |= want & OUTPUT,
         }
         ask

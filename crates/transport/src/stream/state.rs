@@ -261,6 +261,8 @@ pub struct TxState {
     ready: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
+    /// 1: that byte goes with descriptors that the reader has still to send back.
+    pub owed: AtomicU32,
     /// 1: a send found too little space, and half of the ring has not been free since.
     pub full: AtomicU32,
     /// What the reader must have passed before there is space, after a send that found too many descriptors ahead of it.
