@@ -43,6 +43,8 @@ pub(crate) const CAUGHT: &[c_long] = &[
     libc::SYS_umask,
     libc::SYS_bind,
     libc::SYS_connect,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
     libc::SYS_inotify_add_watch,
     libc::SYS_getxattr,
     libc::SYS_lgetxattr,

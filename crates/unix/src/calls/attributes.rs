@@ -9,12 +9,12 @@ use crate::{
 use rustix::{
     fd::OwnedFd,
     fs::{
-        self, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, getxattr, lgetxattr, listxattr,
-        llistxattr,
+        self, Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags,
+        getxattr, lgetxattr, listxattr, llistxattr,
     },
     io::Errno,
 };
-use slipway_layer::{Attribute, Found, Place};
+use slipway_layer::{Attribute, Found, Place, TreePath};
 use std::ffi::{CStr, CString};
 
 /// The largest value and the longest list.
@@ -29,7 +29,33 @@ enum Target {
 
 impl Server {
     fn change(&mut self, found: &Found, attribute: &Attribute<'_>) -> Reply {
+        if found.place == Place::Host && is_device(&found.stat) && !self.view.is_through(&found.path) {
+            let held = self.hold(found)?;
+            if found.path.is_within(&TreePath::literal("dev")) || is_terminal(&held) {
+                return self.change_device(&held, &found.stat, attribute);
+            }
+        }
         done(self.view.set_attribute(found, attribute))
+    }
+
+    /// A device of the host's is not copied: the copy of a terminal can't be opened. A terminal is changed itself, as what is written to it goes there,
+    /// if the caller may (mesg, screen). Of other devices, one who may change them is told that it was done.
+    fn change_device(&self, held: &OwnedFd, stat: &Stat, attribute: &Attribute<'_>) -> Reply {
+        if self.view.rules.read_only {
+            return Err(Errno::ROFS);
+        }
+        if is_terminal(held) {
+            return if self.contain { Err(Errno::ACCESS) } else { done(set_held(held, attribute)) };
+        }
+        done(match attribute {
+            Attribute::Mode(_) | Attribute::Owner(..) => self.view.may_own(stat),
+            Attribute::Times(Timestamps { last_access: one, last_modification: other }) => {
+                let is_now = one.tv_nsec == UTIME_NOW && other.tv_nsec == UTIME_NOW;
+                let may_write = || fs::accessat(fs::CWD, by_proc(held), Access::WRITE_OK, AtFlags::EACCESS);
+                self.view.may_own(stat).or_else(|error| if is_now { may_write() } else { Err(error) })
+            }
+            _ => Err(Errno::OPNOTSUPP),
+        })
     }
 
     /// What a path leads to: something in the tree, or by a link of /proc what is open and has no name there.
@@ -49,7 +75,14 @@ impl Server {
             Target::Found(found) => self.change(found, attribute),
             Target::Open(held) => match self.object_here(held)? {
                 Object::Unnamed if self.contain && self.is_hosts_file(held) != Ok(false) => Err(Errno::ACCESS),
-                Object::Named(path, false) if !self.view.is_through(&path) => self.change_nameless(&fs::fstat(held)?, attribute),
+                Object::Named(path, false) if !self.view.is_through(&path) => {
+                    let stat = fs::fstat(held)?;
+                    if is_device(&stat) {
+                        self.change_device(held, &stat, attribute)
+                    } else {
+                        self.change_nameless(&stat, attribute)
+                    }
+                }
                 _ => done(set_held(held, attribute)),
             },
         }
@@ -74,6 +107,8 @@ impl Server {
         let open = self.stat_here(caller, fd)?;
         match self.found_still(open, &path).or_else(|| self.found_elsewhere(open)) {
             Some(found) => self.change(&found, attribute),
+            // Of another file system for devices, such as the terminal of a container's command.
+            None if is_device(&open) => self.change_device(&self.fetch(caller, fd)?, &open, attribute),
             None => self.change_nameless(&open, attribute),
         }
     }
@@ -96,7 +131,7 @@ impl Server {
             return self.change_fd(caller, dir, true, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)));
         }
         let target = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
-        if matches!(&target, Target::Found(found) if found.kind() == rustix::fs::FileType::Symlink) {
+        if matches!(&target, Target::Found(found) if found.kind() == FileType::Symlink) {
             return Err(Errno::OPNOTSUPP);
         }
         self.change_target(&target, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
@@ -121,15 +156,15 @@ impl Server {
         let target = self.target(caller, libc::AT_FDCWD, path, true)?;
         let Target::Found(found) = target else { return self.change_target(&target, &Attribute::Size(size)) };
         match found.kind() {
-            rustix::fs::FileType::Directory => Err(Errno::ISDIR),
-            rustix::fs::FileType::RegularFile if self.is_leased(&found) => {
+            FileType::Directory => Err(Errno::ISDIR),
+            FileType::RegularFile if self.is_leased(&found) => {
                 let held = self.hold(&found)?;
                 Ok(Answer::Later(Box::new(move || {
                     let open = fs::open(by_proc(&held), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
                     done(fs::ftruncate(&open, size))
                 })))
             }
-            rustix::fs::FileType::RegularFile => self.change(&found, &Attribute::Size(size)),
+            FileType::RegularFile => self.change(&found, &Attribute::Size(size)),
             _ => Err(Errno::INVAL),
         }
     }
@@ -252,6 +287,16 @@ impl Server {
         }
         Ok(Answer::Value(count as i64))
     }
+}
+
+fn is_device(stat: &Stat) -> bool {
+    matches!(FileType::from_raw_mode(stat.st_mode), FileType::CharacterDevice | FileType::BlockDevice)
+}
+
+/// Whether it is the end of a terminal that programs have, as the kernel makes it for each, and not what makes them (ptmx).
+fn is_terminal(held: &OwnedFd) -> bool {
+    fs::fstatfs(held).is_ok_and(|of| of.f_type == libc::DEVPTS_SUPER_MAGIC)
+        && fs::fstat(held).is_ok_and(|stat| (136..=143).contains(&libc::major(stat.st_rdev)))
 }
 
 /// Changes what a descriptor is open on.

@@ -60,6 +60,7 @@ pub(crate) struct Server {
     pub(crate) store: TreePath,
     pub(crate) listings: directories::Listings,
     pub(crate) nameless: nameless::Nameless,
+    pub(crate) bound: sockets::Bound,
     /// The kernel reads nothing again that was checked, where that could do harm.
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
@@ -116,6 +117,7 @@ impl Server {
             store,
             listings: directories::Listings::default(),
             nameless: nameless::Nameless::default(),
+            bound: sockets::Bound::default(),
             users_vary: false,
         })
     }
@@ -201,6 +203,8 @@ impl Server {
             }
             libc::SYS_bind => self.bind(caller, int(a[0]), a[1], int(a[2])),
             libc::SYS_connect => self.connect(caller, int(a[0]), a[1], int(a[2])),
+            libc::SYS_getsockname => self.socket_name(caller, int(a[0]), a[1], a[2], false),
+            libc::SYS_getpeername => self.socket_name(caller, int(a[0]), a[1], a[2], true),
             libc::SYS_inotify_add_watch => self.watch(caller, int(a[0]), a[1], a[2] as u32),
             libc::SYS_getxattr => self.getxattr(caller, a, true),
             libc::SYS_lgetxattr => self.getxattr(caller, a, false),

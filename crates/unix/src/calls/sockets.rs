@@ -2,7 +2,7 @@
 
 use super::{Answer, Reply, Server};
 use crate::{
-    sys::{self, by_proc},
+    sys::{self, by_proc, write_memory},
     tasks::{Caller, read_bytes},
 };
 use rustix::{
@@ -10,8 +10,10 @@ use rustix::{
     fs::{Access, AtFlags, Mode, OFlags, accessat, openat},
     io::Errno,
     net::{SocketAddrUnix, bind, connect},
+    process::{chdir, fchdir, umask},
 };
 use slipway_layer::{Found, Place, TreePath};
+use std::collections::HashMap;
 
 /// `struct sockaddr_un` is no longer, and its path begins here.
 const ADDRESS_MAX: i32 = 110;
@@ -33,11 +35,65 @@ fn path(caller: Caller, address: u64, len: i32) -> Result<Option<Vec<u8>>, Errno
     Ok((is_local && !path.is_empty()).then(|| path.to_vec()))
 }
 
-/// An address that this process's kernel finds: short, whatever the directory's name is.
-fn short(dir: &OwnedFd, name: &[u8]) -> Result<SocketAddrUnix, Errno> {
-    let mut path = format!("/proc/self/fd/{}/", dir.as_raw_fd()).into_bytes();
-    path.extend_from_slice(name);
-    SocketAddrUnix::new(path)
+/// What programs called their sockets, by what the kernel calls these, and in which order.
+///
+/// The kernel goes on to call a socket what it was told when this was bound; it is told a name relative to the socket's directory, where the server
+/// is at that moment. That is the program's own where this is a mere name, also for accept and recvfrom. Else it is one that no other socket is called by, with
+/// dots and slashes before it that lead nowhere else, and short enough whatever the directory is called.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    paths: HashMap<Vec<u8>, (u64, Vec<u8>)>,
+    count: u64,
+}
+
+impl Bound {
+    /// So many are remembered.
+    const MOST: usize = 4096;
+
+    /// What the kernel is to be told of a socket that has this name in its directory, and that its program calls by the path. Where nothing is left
+    /// that is no other socket's, it is what was told longest ago.
+    fn address(&self, name: &[u8], path: &[u8]) -> Vec<u8> {
+        let ways = (1..).map(|slashes| [b".", &b"/".repeat(slashes)[..], name].concat());
+        let fits = |address: &Vec<u8>| name != path && address.len() <= ADDRESS_MAX as usize - PATH_AT;
+        let age = |address: &Vec<u8>| match self.paths.get(address) {
+            Some((_, known)) if known == path => 0,
+            known => 1 + known.map_or(0, |(number, _)| *number),
+        };
+        ways.take_while(fits).min_by_key(age).unwrap_or_else(|| name.to_vec())
+    }
+
+    fn remember(&mut self, address: Vec<u8>, path: Vec<u8>) {
+        if address == path {
+            self.paths.remove(&address);
+            return;
+        }
+        self.count += 1;
+        self.paths.insert(address, (self.count, path));
+        if self.paths.len() > Self::MOST {
+            let oldest = self.count - Self::MOST as u64;
+            self.paths.retain(|_, (number, _)| *number > oldest);
+        }
+    }
+
+    /// What a program called a socket, or the one at its other end.
+    fn path(&self, socket: &OwnedFd, of_peer: bool) -> Option<&[u8]> {
+        let address = kernels_name(socket, of_peer)?;
+        let is_local = address.get(..PATH_AT)? == (libc::AF_UNIX as u16).to_ne_bytes();
+        let name = address[PATH_AT..].split(|byte| *byte == 0).next().filter(|_| is_local)?;
+        self.paths.get(name).map(|(_, path)| path.as_slice())
+    }
+}
+
+/// getsockname(2) and getpeername(2).
+#[allow(unsafe_code, reason = "rustix takes no local address that fills its structure")]
+fn kernels_name(socket: &OwnedFd, of_peer: bool) -> Option<Vec<u8>> {
+    let mut bytes = vec![0_u8; ANY_ADDRESS_MAX as usize];
+    let mut len = bytes.len() as libc::socklen_t;
+    let call = if of_peer { libc::getpeername } else { libc::getsockname };
+    // SAFETY: writes no more than the length into the bytes.
+    let result = unsafe { call(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut len) };
+    bytes.truncate(len as usize);
+    (result == 0).then_some(bytes)
 }
 
 fn open_parent(root: BorrowedFd<'_>, path: &TreePath) -> Result<OwnedFd, Errno> {
@@ -53,15 +109,31 @@ impl Server {
             return Err(Errno::ADDRINUSE);
         }
         let mask = self.tasks.umask(caller.pid);
+        let bound = &mut self.bound;
         self.view.make_with(&resolved.path, |root, name| {
             let name = TreePath::literal(name);
-            let address = short(&open_parent(root, &name)?, name.name());
-            let old = rustix::process::umask(Mode::from_raw_mode(mask));
-            let dir = open_parent(root, &name);
-            let bound = address.and(dir).and_then(|dir| bind(&socket, &short(&dir, name.name())?));
-            rustix::process::umask(old);
-            bound
+            let address = bound.address(name.name(), &path);
+            let to = SocketAddrUnix::new(address.as_slice())?;
+            // No other thread of the server's uses relative names.
+            fchdir(open_parent(root, &name)?)?;
+            let old = umask(Mode::from_raw_mode(mask));
+            let result = bind(&socket, &to);
+            umask(old);
+            let _ = chdir("/");
+            result.map(|()| bound.remember(address, path))
         })?;
+        Ok(Answer::Value(0))
+    }
+
+    /// getsockname and getpeername: of a socket that was bound here, what the program called it.
+    pub(super) fn socket_name(&self, caller: Caller, fd: i32, address: u64, len: u64, of_peer: bool) -> Reply {
+        let socket = if self.bound.paths.is_empty() { None } else { self.fetch(caller, fd).ok() };
+        let Some(path) = socket.as_ref().and_then(|socket| self.bound.path(socket, of_peer)) else { return Ok(Answer::Continue) };
+        let room = i32::from_ne_bytes(read_bytes(caller.tid, len, 4)?.try_into().map_err(|_| Errno::FAULT)?);
+        let room = usize::try_from(room).map_err(|_| Errno::INVAL)?;
+        let bytes = [&(libc::AF_UNIX as u16).to_ne_bytes(), path, &[0]].concat();
+        write_memory(caller.tid, address, &bytes[..room.min(bytes.len())])?;
+        write_memory(caller.tid, len, &(bytes.len() as u32).to_ne_bytes())?;
         Ok(Answer::Value(0))
     }
 
@@ -109,5 +181,43 @@ impl Server {
             return Err(Errno::ACCESS);
         }
         self.connect_to(&found, socket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_path_has_its_own_address() {
+        let mut bound = Bound::default();
+        assert_eq!(bound.address(b"name", b"name"), b"name");
+        let paths: Vec<Vec<u8>> = (0..200).map(|number| format!("{number}/name").into_bytes()).collect();
+        for path in &paths {
+            let address = bound.address(b"name", path);
+            assert!(address.len() <= 108 && address.starts_with(b"./") && address.ends_with(b"/name"));
+            bound.remember(address.clone(), path.clone());
+            assert_eq!(bound.address(b"name", path), address, "again");
+        }
+        // One that was forgotten takes the next place of those.
+        let known = paths.iter().filter(|path| bound.paths.values().any(|(_, known)| known == *path));
+        assert!(known.eq(&paths[200 - 103..]));
+    }
+
+    #[test]
+    fn long_names_fit_and_old_ones_are_forgotten() {
+        let mut bound = Bound::default();
+        for (len, expected) in [(108, 108), (107, 107), (106, 108), (105, 107)] {
+            assert_eq!(bound.address(&vec![b'n'; len], b"another").len(), expected, "{len}");
+        }
+        for number in 0..5000 {
+            let name = number.to_string().into_bytes();
+            bound.remember(bound.address(&name, b"d/name"), b"d/name".to_vec());
+        }
+        assert_eq!(bound.paths.len(), Bound::MOST);
+        assert!(bound.paths.contains_key(&b"./4999"[..]) && !bound.paths.contains_key(&b"./0"[..]));
+        // The kernel calls it so itself.
+        bound.remember(b"./4999".to_vec(), b"./4999".to_vec());
+        assert!(!bound.paths.contains_key(&b"./4999"[..]));
     }
 }
