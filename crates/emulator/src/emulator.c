@@ -140,6 +140,24 @@ static int is_library(const char *text) {
   return at == sizeof name - 1;
 }
 
+static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
+
+/* A descriptor that stands for a link, which the server can't hand over. Of all else it hands over one to read, where the kernel doesn't find the
+ * name. A link of the layer's may be a mark. */
+static int do_open_link(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
+  struct found found;
+  struct stat st;
+  struct {
+    u64 flags, mode, resolve;
+  } how = {flags & ~(u64)O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
+  char mark = 0;
+  if (!(flags & O_NOFOLLOW) || flags & ~(u64)(O_PATH | O_NOFOLLOW | O_CLOEXEC | O_LARGEFILE) || locate(s, dir, text, &found) != NATIVE) return 0;
+  if (gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || !is_link(st.mode)) return 0;
+  if (found.is_upper && (gate(SYS_readlinkat, found.dir, (long)found.real, (long)&mark, 1, 0) != 1 || mark == 1)) return 0;
+  long fd = gate(SYS_openat2, found.dir, (long)found.real, (long)&how, sizeof how, 0);
+  return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : answer(f, fd);
+}
+
 /* Links of the host's, at the end of a path, are followed so often; the others are the server's. */
 enum { LINKS = 8 };
 
@@ -147,6 +165,7 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
   struct found found;
   char to[LONGEST];
   u32 links = 0;
+  if (flags & O_PATH) return do_open_link(f, s, dir, text, flags);
   if (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) return do_open_to_write(f, s, dir, text, flags, (u32)mode);
   if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
 again:;
@@ -175,8 +194,6 @@ again:;
   return answer(f, fd);
 }
 
-static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
-
 static int is_later(const u64 *one, const u64 *other) { return (long)one[0] > (long)other[0] || (one[0] == other[0] && one[1] > other[1]); }
 
 /* fstat, also in the form of newfstatat. */
@@ -185,12 +202,14 @@ static int do_fstat(struct frame *f, long fd, struct stat *buffer) {
   return result == 0 && !show(buffer->dev, &buffer->ino, buffer->mode) ? 0 : answer(f, result);
 }
 
-/* A directory of both shows the host's attributes, but for the times of the layer's where those are later. */
+/* A directory of both shows the host's attributes, but for the times of the layer's where those are later, and the count of its names: neither
+ * knows how many directories are in it. */
 static int do_stat_both(struct frame *f, const struct found *found, struct stat *buffer) {
   struct stat upper;
   if (gate(SYS_newfstatat, AT_FDCWD, (long)found->real, (long)&upper, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
   if (gate(SYS_newfstatat, AT_FDCWD, (long)found->name, (long)buffer, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
   if ((buffer->mode & upper.mode & S_IFMT) != S_IFDIR) return 0;
+  buffer->nlink = 1;
   if (is_later(upper.mtime, buffer->mtime)) {
     copy(buffer->mtime, (const char *)upper.mtime, sizeof upper.mtime);
     copy(buffer->ctime, (const char *)upper.ctime, sizeof upper.ctime);
@@ -235,6 +254,7 @@ static int do_statx_both(struct frame *f, const struct found *found, u64 flags, 
   if (gate(SYS_statx, AT_FDCWD, (long)found->name, flags, mask, (long)buffer) != 0) return 0;
   if ((lower.mode & upper.mode & *(unsigned short *)(buffer + 28) & S_IFMT) != S_IFDIR) return 0;
   const u64 *mtime = is_later(upper.mtime, lower.mtime) ? upper.mtime : lower.mtime;
+  *(u32 *)(buffer + 16) = 1;
   *(u64 *)(buffer + 112) = mtime[0];
   *(u32 *)(buffer + 120) = mtime[1];
   return answer(f, 0);

@@ -62,8 +62,11 @@ static int begins(const char *text, u64 len, const char *with, u64 count) {
 /* The name of what is open, as the server finds it: its length, where in `room` it is, and its hash. -1: it is the server's. */
 static long named(int fd, char *room, const char **name, u64 *h) {
   char path[32], *end = path + sizeof path - 1;
+  struct stat st;
   const u64 prefix = WORD(HEADER + PREFIX_LEN), store = WORD(HEADER + STORE_LEN);
   if (fd < 0 || store == 0 || WORD(HEADER + DIRS_ARE_OFF)) return -1;
+  /* By its name, a link would be followed. */
+  if (gate(SYS_fstat, fd, (long)&st, 0, 0, 0) != 0 || (st.mode & S_IFMT) == S_IFLNK) return -1;
   *end = 0;
   do *--end = '0' + fd % 10; while (fd /= 10);
   end -= sizeof FDS - 1;

@@ -8,7 +8,7 @@ use crate::{
     copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
-    tree::{Dir, Node, OWN, is_mark, open_dir},
+    tree::{Dir, MARKS, Node, OWN, is_mark, open_dir},
     view::{Found, Place, View},
     way::Way,
 };
@@ -423,7 +423,13 @@ impl View {
         match attribute {
             Attribute::Mode(mode) => set_mode(at, *mode),
             Attribute::Owner(uid, gid) => fs::chownat(at.dir, at.name, *uid, *gid, AtFlags::SYMLINK_NOFOLLOW),
-            Attribute::Times(times) => utimensat(at.dir, at.name, times, AtFlags::SYMLINK_NOFOLLOW),
+            Attribute::Times(times) => {
+                utimensat(at.dir, at.name, times, AtFlags::SYMLINK_NOFOLLOW)?;
+                if place != Place::Host && found.kind() == FileType::Directory {
+                    note_times(at);
+                }
+                Ok(())
+            }
             Attribute::SetXattr(name, value, flags) => fs::lsetxattr(at.by_proc(), *name, value, *flags),
             Attribute::RemoveXattr(name) => fs::lremovexattr(at.by_proc(), *name),
             Attribute::Size(size) => {
@@ -481,12 +487,24 @@ impl Pair {
     }
 }
 
+/// Gives a directory's marks its times, which were set: until a name in it is changed they are the same. What can't be noted is not kept.
+fn note_times(dir: At<'_>) {
+    let Ok(stat) = dir.stat() else { return };
+    for mark in MARKS {
+        let name = [dir.name, b"/", mark].concat();
+        let _ = with_rights(dir, || utimensat(dir.dir, &name, &copy::times(&stat), AtFlags::SYMLINK_NOFOLLOW));
+    }
+}
+
 /// Puts a mark into a directory, whose times stay.
 pub(crate) fn mark(at: At<'_>, name: &[u8]) -> Result<(), Errno> {
     with_rights(at, || {
         let fd = open_dir(at.dir, at.name)?;
         let stat = fs::fstat(&fd)?;
-        drop(openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?);
+        let mark = openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+        // Nobody has set the directory's times.
+        let never = fs::Timespec { tv_sec: 0, tv_nsec: 0 };
+        fs::futimens(&mark, &fs::Timestamps { last_access: never, last_modification: never })?;
         fs::futimens(&fd, &copy::times(&stat))
     })
 }

@@ -1,9 +1,9 @@
 //! What the topmost layer changes.
 
 use crate::{
-    copy::{self, file_type, with_rights},
+    copy::{self, At, file_type, with_rights},
     path::TreePath,
-    tree::Node,
+    tree::{MARKS, Node},
     view::{Found, Place, View},
 };
 use rustix::{
@@ -127,7 +127,10 @@ impl View {
             return Ok(Some(Kind::Changed));
         }
         let attributes = (old.st_mode, old.st_uid, old.st_gid) != (new.st_mode, new.st_uid, new.st_gid);
-        let has_time = kind != FileType::Directory && kind != FileType::Symlink;
+        let has_time = match kind {
+            FileType::Directory => self.has_set_time(after),
+            kind => kind != FileType::Symlink,
+        };
         let times = has_time && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec);
         // A name more makes one file of several, which a copy of the other names alone would not.
         let links = kind == FileType::RegularFile && old.st_nlink == 1 && new.st_nlink > 1;
@@ -136,6 +139,17 @@ impl View {
                 != copy::xattrs(&self.at(after.place, &after.path).by_proc())
         };
         Ok((attributes || times || links || extended()).then_some(Kind::Attributes))
+    }
+
+    /// Whether a directory of a layer has the time that a program gave it: no name in it was changed since.
+    pub fn has_set_time(&self, dir: &Found) -> bool {
+        let at = self.at(dir.place, &dir.path);
+        let time = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
+        let is_noted = |mark: &[u8]| {
+            let name = [at.name, b"/", mark].concat();
+            with_rights(at, || At { dir: at.dir, name: &name }.stat()).is_ok_and(|mark| time(&mark) == time(&dir.stat))
+        };
+        MARKS.into_iter().any(is_noted)
     }
 
     /// Whether two regular files have the same contents, mode and owner.

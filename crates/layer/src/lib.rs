@@ -21,6 +21,7 @@ mod looks;
 mod make;
 mod originals;
 mod path;
+mod remains;
 mod rename;
 mod store;
 mod tree;

@@ -7,11 +7,12 @@ use crate::{
     changes::Changes,
     log::{Line, Log},
     path::TreePath,
+    remains::clear,
     tree::{Dir, WHITEOUT, open_dir},
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, open, symlinkat},
+    fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, linkat, open, stat, symlinkat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ pub struct About {
 /// The directory of a user's layers.
 #[derive(Debug, Clone)]
 pub struct Store {
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
 /// A layer that is open.
@@ -223,8 +224,9 @@ impl Store {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(fail())? {
             let entry = entry.map_err(fail())?;
-            if entry.path().join("about.json").exists() {
-                names.extend(entry.file_name().into_string());
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if self.place(&name).is_ok_and(|dir| dir.join("about.json").exists()) {
+                names.push(name);
             }
         }
         names.sort();
@@ -243,13 +245,11 @@ impl Store {
     /// # Errors
     /// [`Error::Name`], [`Error::Exists`], or a call failed.
     pub fn create(&self, name: &str, about: &About) -> Result<(), Error> {
-        let dir = self.place(name)?;
+        self.place(name)?;
         let mut builder = DirBuilder::new();
-        match builder.mode(0o700).create(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Error::Exists(name.to_owned())),
-            made => made.map_err(Error::io(format!("make {}", dir.display())))?,
-        }
-        let fill = || -> io::Result<()> {
+        builder.mode(0o700);
+        let fill = |dir: &Path| -> io::Result<()> {
+            builder.create(dir)?;
             for part in ["files", "work"] {
                 builder.create(dir.join(part))?;
             }
@@ -257,12 +257,15 @@ impl Store {
             // It has no set-group-ID bit of the directory above.
             rustix::fs::chmod(dir.join("work"), Mode::RWXU)?;
             File::create(dir.join("lock"))?;
-            // The last, so that what has it is whole. Nothing is in it yet that should outlive the machine.
-            let (about, beside) = (serde_json::to_vec(about)?, dir.join("about.new"));
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?.write_all(&about)?;
-            fs::rename(beside, dir.join("about.json"))
+            // Nothing is in it yet that should outlive the machine.
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(dir.join("about.json"))?;
+            file.write_all(&serde_json::to_vec(about)?)
         };
-        fill().map_err(Error::io(format!("fill {}", dir.display())))
+        let lock = self.lock()?;
+        let made = self.put(name, fill);
+        drop(lock);
+        self.sweep();
+        made
     }
 
     /// What a layer says of itself.
@@ -313,15 +316,22 @@ impl Store {
         let about = self.about(name)?;
         let dir = self.place(name)?;
         let fail = |part: &str| format!("open {}", dir.join(part).display());
-        let lock = open(dir.join("lock"), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(Error::errno(fail("lock")))?;
+        let lock = match open(dir.join("lock"), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
+            // Discarded since.
+            Err(Errno::NOENT) => return Err(Error::Missing(name.to_owned())),
+            lock => lock.map_err(Error::errno(fail("lock")))?,
+        };
         let how = if change { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
         match if locked { flock(&lock, how) } else { Ok(()) } {
             Err(Errno::WOULDBLOCK) => return Err(Error::Busy(name.to_owned())),
             locked => locked.map_err(Error::errno(fail("lock")))?,
         }
-        // It may have been discarded before the lock was taken.
-        if !dir.join("about.json").exists() {
-            return Err(Error::Missing(name.to_owned()));
+        // It may have been discarded before the lock was taken, and another one made.
+        let now = stat(dir.join("lock")).ok().zip(fstat(&lock).ok());
+        if now.is_none_or(|(now, locked)| (now.st_dev, now.st_ino) != (locked.st_dev, locked.st_ino))
+            || !dir.join("about.json").exists()
+        {
+            return self.open_with(name, change, locked);
         }
         let part = |part: &str| {
             open_dir(rustix::fs::CWD, dir.join(part).as_os_str().as_encoded_bytes()).map_err(Error::errno(fail(part)))
@@ -400,7 +410,13 @@ impl Store {
     /// # Errors
     /// [`Error::Below`] if others lie on it, those of [`Store::layer`], or a call failed.
     pub fn discard(&self, name: &str) -> Result<(), Error> {
-        let layer = self.layer(name, true)?;
+        let layer = match self.layer(name, true) {
+            Err(Error::Missing(_)) if self.lock().and_then(|_lock| self.take_remains(name))? => {
+                self.sweep();
+                return Ok(());
+            }
+            layer => layer?,
+        };
         if let Some(above) = self.above(name)?.first() {
             return Err(Error::Below(name.to_owned(), above.clone()));
         }
@@ -409,10 +425,11 @@ impl Store {
 
     pub(crate) fn remove(&self, layer: &Layer) -> Result<(), Error> {
         let fail = || format!("remove {}", layer.dir.display());
-        // The first, so that what is left is no layer.
-        fs::remove_file(layer.dir.join("about.json")).map_err(Error::io(fail()))?;
-        crate::copy::remove_below(&layer.files).map_err(Error::errno(fail()))?;
-        fs::remove_dir_all(&layer.dir).map_err(Error::io(fail()))
+        let dir = open_dir(rustix::fs::CWD, layer.dir.as_os_str().as_encoded_bytes()).map_err(Error::errno(fail()))?;
+        let gone = self.retire(&layer.dir)?;
+        clear(&dir, &gone).map_err(Error::errno(fail()))?;
+        self.sweep();
+        Ok(())
     }
 
     /// Has the layers above forget one that is on the host now.

@@ -15,6 +15,9 @@ pub(crate) const OPAQUE: &[u8] = b".\x01slipway-opaque";
 /// The name of an empty file in a directory whose own mode, owner, times and attributes count, and not those of the one below.
 pub(crate) const OWN: &[u8] = b".\x01slipway-own";
 
+/// Both. Their times are those that a program gave the directory, if it did.
+pub(crate) const MARKS: [&[u8]; 2] = [OPAQUE, OWN];
+
 /// What a layer has at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
@@ -201,5 +204,5 @@ pub(crate) fn is_whiteout(fd: impl AsFd, name: &[u8]) -> Result<bool, Errno> {
 
 /// Whether a program must not use this name: a layer's marks have it.
 pub(crate) fn is_mark(name: &[u8]) -> bool {
-    name == OPAQUE || name == OWN
+    MARKS.contains(&name)
 }

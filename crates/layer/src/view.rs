@@ -308,15 +308,23 @@ impl View {
         !matches!(tree.look(path).node, Some(Node::Dir(dir)) if !dir.own && !dir.opaque)
     }
 
-    /// What a program sees of a file: the number is that of the file whose copy it is, and a directory's times are the latest of
-    /// its parts.
+    /// What a program sees of a file: the number is that of the file whose copy it is; a directory's times are the latest of its parts, and
+    /// its count of names is 1 where it has several, as with overlayfs: no part knows how many directories are in it, and fts(3) looks for no
+    /// more than a larger count says.
     pub fn shown(&self, found: &Found) -> Stat {
         let mut stat = found.stat;
         if let Place::Layer(index) = found.place {
             as_original_in(&self.layers[index], &mut stat);
         }
-        if found.kind() == FileType::Directory && self.sources(&found.path).first() != Some(&found.place) {
-            for place in self.sources(&found.path) {
+        if found.kind() != FileType::Directory {
+            return stat;
+        }
+        let sources = self.sources(&found.path);
+        if self.is_merged(&found.path, &sources) {
+            stat.st_nlink = 1;
+        }
+        if sources.first() != Some(&found.place) {
+            for place in sources {
                 if place != found.place
                     && place != Place::Host
                     && let Ok(other) = self.at(place, &found.path).stat()
@@ -328,6 +336,14 @@ impl View {
             }
         }
         stat
+    }
+
+    /// Whether a directory shows names of several places. What can't be looked at may have some.
+    fn is_merged(&self, path: &TreePath, sources: &[Place]) -> bool {
+        let is_empty = |place: Place| matches!(place, Place::Layer(index) if path.is_root() && self.layers[index].is_empty());
+        let mut parts = sources.iter().filter(|place| !is_empty(**place));
+        let first = parts.next();
+        first.is_some() && parts.any(|place| !matches!(self.stat_in(*place, path), Err(Errno::NOENT | Errno::NOTDIR)))
     }
 
     /// Gives a file of a layer the number of that whose copy it is, if it is one.

@@ -467,9 +467,9 @@ def tried(act):
 def link(fd, name):
     for call in (fd, b"", -100, name.encode(), 0x1000), (-100, b"/proc/self/fd/%d" % fd, -100, (name + "2").encode(), 0x400):
         print(name, c.linkat(*call) == 0 or errno.errorcode[ctypes.get_errno()], end=" ")
-    # What only reads may read the host's file, which has other names.
-    print(os.fstat(fd).st_nlink if fd not in (reads, others) else "", [tried(lambda: (os.stat(name + end).st_ino == os.fstat(fd).st_ino, open(name + end).read())) for end in ("", "2")])
-reads = others = -1
+    # What only reads may read the host's file, which has other names; a directory of both shows one.
+    print(os.fstat(fd).st_nlink if fd not in (reads, others, dir) else "", [tried(lambda: (os.stat(name + end).st_ino == os.fstat(fd).st_ino, open(name + end).read())) for end in ("", "2")])
+reads = others = dir = -1
 def lose(*names): [os.unlink(name + end) for name in names for end in ("", "2")]
 unnamed = os.open("a", os.O_TMPFILE | os.O_RDWR); os.write(unnamed, b"made")
 link(unnamed, "one"); link(unnamed, "a/two"); os.rename("one", "three"); link(unnamed, "four")

@@ -83,7 +83,12 @@ pub struct Running {
 /// # Errors
 /// The net can't be made here.
 pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Program<'_>) -> io::Result<Running> {
-    let cwd = TreePath::literal(std::env::current_dir()?.as_os_str().as_encoded_bytes());
+    let cwd = match std::env::current_dir() {
+        // It was removed: the kernel has another name for it, where nothing is.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::read_link("/proc/self/cwd"),
+        cwd => cwd,
+    };
+    let cwd = TreePath::literal(cwd?.as_os_str().as_encoded_bytes());
     // Memory, where that is a file system: links there tell when they are read.
     let shared = Path::new("/dev/shm");
     let kernel_dir = tempfile::Builder::new().prefix(".slipway-").tempdir_in(shared).or_else(|_| tempfile::tempdir())?;

@@ -126,6 +126,10 @@ impl Server {
     /// was given to write to, the name leads to a copy in the layer.
     fn leads_by_name(&self, caller: Caller, link: &TreePath, name: &TreePath, is_top: bool) -> bool {
         let Ok(stat) = statat(CWD, link.absolute(), AtFlags::empty()) else { return true };
+        // By its name, the link itself would be followed.
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return false;
+        }
         let is_given = || FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && self.is_given(caller, link, &stat);
         FileType::from_raw_mode(stat.st_mode) == FileType::Directory
             || self.found_still(stat, name).is_some() && (is_top || self.view.is_through(name) || !is_given())

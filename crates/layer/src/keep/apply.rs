@@ -2,7 +2,7 @@
 
 use super::{
     in_place::may_write,
-    plan::{Journal, Op, identity, state},
+    plan::{Attributes, Journal, Op, identity, state},
     progress::Progress,
 };
 use crate::{
@@ -14,7 +14,10 @@ use crate::{
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, mkdirat, renameat_with, syncfs},
+    fs::{
+        Access, AtFlags, FileType, Mode, RenameFlags, Timespec, Timestamps, UTIME_OMIT, accessat, mkdirat, renameat_with, syncfs,
+        utimensat,
+    },
     io::Errno,
     process::geteuid,
 };
@@ -230,6 +233,20 @@ pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>
         }
     }
     Ok(())
+}
+
+/// Gives directories the times that were set: what was put or removed in them has changed those. Another user's keep theirs.
+pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
+    for (op, old) in journal.ops.iter().zip(&journal.olds) {
+        let Op::Attributes { target, new: Attributes { time: Some((seconds, ns)), .. }, .. } = op else { continue };
+        let at = host.at(target);
+        if at.stat().is_ok_and(|stat| old.is_some_and(|old| old.ino == stat.st_ino)) {
+            let (last_access, last_modification) =
+                (Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, Timespec { tv_sec: *seconds, tv_nsec: *ns });
+            step();
+            let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
+        }
+    }
 }
 
 /// Takes the rights away that [`unstage`] takes to a directory that its owner may not write any more, and doesn't give up where it is killed.

@@ -131,6 +131,7 @@ impl Store {
     fn finish(&self, layer: &mut Layer, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
         apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
         apply::give_up_rights(host, journal).map_err(Error::errno("set a directory's mode on the host"))?;
+        apply::set_times(host, journal, step);
         if journal.is_whole {
             step();
             self.forget_below(&layer.name)?;

@@ -44,6 +44,9 @@ pub(super) struct Attributes {
     pub(super) mode: u32,
     pub(super) uid: u32,
     pub(super) gid: u32,
+    /// When its names were changed last (seconds, ns), if a program has set that.
+    #[serde(default)]
+    pub(super) time: Option<(i64, i64)>,
 }
 
 /// Of the journals that are written.
@@ -170,8 +173,9 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
         let is_dir = after.kind() == FileType::Directory;
         match &before {
             Some(before) if is_dir && file_type(before) == FileType::Directory => {
-                let attributes = |stat: &Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid };
-                let (new, old) = (attributes(&after.stat), attributes(before));
+                let attributes = |stat: &Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid, time: None };
+                let (mut new, old) = (attributes(&after.stat), attributes(before));
+                new.time = view.has_set_time(after).then(|| time(&after.stat));
                 attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
             Some(before) if is_in_place(view, after, before) => match written.get(&before.st_ino) {
@@ -221,6 +225,11 @@ fn is_in_place(view: &View, after: &Found, before: &Stat) -> bool {
     file_type(before) == FileType::RegularFile
         && after.kind() == FileType::RegularFile
         && (before.st_nlink > 1 && is_copy || is_of_another_user(before))
+}
+
+#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+fn time(stat: &Stat) -> (i64, i64) {
+    (stat.st_mtime.into(), stat.st_mtime_nsec.cast_signed().into())
 }
 
 /// Whether this user could not give a file that replaces it to its owner.

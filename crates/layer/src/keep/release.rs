@@ -10,7 +10,7 @@ use crate::{
     log::Line,
     path::TreePath,
     store::{Error, Layer},
-    tree::{Node, OPAQUE, OWN, open_dir},
+    tree::{MARKS, Node, open_dir},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
@@ -69,7 +69,7 @@ impl Layer {
                     Err(Errno::NOENT) => Ok(()),
                     unlinked => unlinked,
                 };
-                with_rights(at, || [OPAQUE, OWN].into_iter().try_for_each(unmark))?;
+                with_rights(at, || MARKS.into_iter().try_for_each(unmark))?;
                 let stat = at.stat()?;
                 if is_empty {
                     self.log.add(Line::Gone { ino: stat.st_ino }).map_err(log_error)?;

@@ -100,7 +100,7 @@ fn line(view: &View, change: &Change) -> String {
             let _ = write!(text, "  names {} -> {}", old.st_nlink, new.st_nlink);
         }
         if change.kind == Kind::Attributes
-            && after.kind() != FileType::Directory
+            && (after.kind() != FileType::Directory || view.has_set_time(after))
             && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec)
         {
             text.push_str("  time");

@@ -55,12 +55,13 @@ impl Server {
 
     fn seen_object(&self, caller: Caller, fd: i32, object: Object) -> Result<Seen, Errno> {
         let open = CString::new(format!("/proc/{}/fd/{fd}", caller.tid)).map_err(|_| Errno::INVAL)?;
-        // A directory's attributes may lie in another place than what is open; so may those of a file that was changed through a
-        // descriptor to read.
+        // A directory's attributes may lie in another place than what is open, and the count of its names in none; so may those of a file
+        // that was changed through a descriptor to read.
         if let Object::Named(path, is_top) = object
-            && !is_top
             && self.view.is_touched(&path)
-            && let Some(found) = self.found_still(self.stat_here(caller, fd)?, &path)
+            && let stat = self.stat_here(caller, fd)?
+            && (!is_top || FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+            && let Some(found) = self.found_still(stat, &path)
         {
             return Ok(Seen::Name(found));
         }

@@ -129,6 +129,13 @@ impl Server {
         let cloexec = flags.contains(OFlags::CLOEXEC);
         let writes = writes(flags);
         let is_path = flags.contains(OFlags::PATH);
+        // Linux 6.4 knows no file that is made as a directory.
+        if flags.contains(OFlags::CREATE | OFlags::DIRECTORY)
+            && !is_path
+            && openat(CWD, "/", OFlags::CREATE | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).err() == Some(Errno::INVAL)
+        {
+            return Err(Errno::INVAL);
+        }
         if flags.contains(OFlags::TMPFILE) && !is_path {
             return self.open_unnamed(caller, dir, path, flags, mode);
         }

@@ -1,0 +1,112 @@
+//! Times of directories that were there before: what a program set is a change, what follows from changes of names is none.
+
+use rustix::fs::{Mode, Timespec, Timestamps, UTIME_OMIT};
+use slipway_layer::{Attribute, Kept, Kind, View};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+mod common;
+use common::{Bench, path};
+
+fn set(view: &mut View, name: &str, seconds: i64) {
+    let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+    let times = Timestamps { last_access: time(0, UTIME_OMIT), last_modification: time(seconds, 5) };
+    view.set_attribute(&view.find(&path(name)).expect("find"), &Attribute::Times(&times)).expect("set");
+}
+
+/// What is shown as changed: directories.
+fn changed(bench: &Bench) -> Vec<String> {
+    let mut names = Vec::new();
+    bench.change(|view| {
+        let changes = view.changes().expect("changes");
+        assert!(changes.iter().all(|change| change.kind != Kind::Changed));
+        let dirs = changes.iter().filter(|change| change.kind == Kind::Attributes);
+        names = dirs.map(|change| change.path.to_string()).collect();
+    });
+    names
+}
+
+fn fill(host: &Path) {
+    for name in ["set", "before", "after", "twice", "mode", "again/sub", "only-name"] {
+        fs::create_dir_all(host.join(name)).expect("mkdir");
+        fs::write(host.join(name).join("file"), "old").expect("write");
+    }
+}
+
+fn act(bench: &Bench, view: &mut View) {
+    set(view, "set", 10);
+    bench.put(view, "before/new", "new");
+    set(view, "before", 11);
+    set(view, "after", 12);
+    bench.put(view, "after/new", "new");
+    set(view, "twice", 13);
+    let found = view.find(&path("twice/file")).expect("find");
+    view.copy_up(&found, false).expect("copy");
+    view.remove(&view.find(&path("before/file")).expect("find"), false).expect("remove");
+    set(view, "before", 11);
+    set(view, "twice", 14);
+    set(view, "mode", 15);
+    let mode = view.find(&path("mode")).expect("find");
+    view.set_attribute(&mode, &Attribute::Mode(Mode::from_raw_mode(0o700))).expect("chmod");
+    bench.put(view, "only-name/new", "new");
+    // One that replaces the host's.
+    for (name, is_dir) in [("again/sub/file", false), ("again/sub", true), ("again", true)] {
+        view.remove(&view.find(&path(name)).expect("find"), is_dir).expect("remove");
+    }
+    view.make_dir(&path("again"), Mode::from_raw_mode(0o755)).expect("mkdir");
+    bench.put(view, "again/new", "new");
+    set(view, "again", 16);
+}
+
+const TIMES: [(&str, i64); 5] = [("set", 10), ("before", 11), ("twice", 14), ("mode", 15), ("again", 16)];
+
+fn assert_kept(bench: &Bench) {
+    for (name, time) in TIMES {
+        let stat = fs::metadata(bench.host().join(name)).expect("stat");
+        assert_eq!((stat.mtime(), stat.mtime_nsec()), (time, 5), "{name}");
+    }
+    for name in ["after", "only-name"] {
+        assert!(fs::metadata(bench.host().join(name)).expect("stat").mtime() > 1_000_000, "{name}");
+    }
+}
+
+#[test]
+fn a_time_that_was_set_is_kept() {
+    let bench = Bench::over(fill, act);
+    assert_eq!(changed(&bench), ["/again", "/before", "/mode", "/set", "/twice"]);
+    assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
+    assert_kept(&bench);
+}
+
+#[test]
+fn also_if_the_keep_dies() {
+    for death in 0.. {
+        let bench = Bench::over(fill, act);
+        let mut left = death;
+        let mut step = || {
+            assert!(left != 0, "it dies");
+            left -= 1;
+        };
+        if catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_ok() {
+            assert!(death > 20, "only {death} steps");
+            break;
+        }
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{death}");
+        assert_kept(&bench);
+    }
+}
+
+#[test]
+fn a_part_is_kept_with_its_time() {
+    let bench = Bench::over(fill, act);
+    let keep = |name: &str| bench.store.keep("l", &bench.host(), &[path(name)], &mut || {});
+    assert!(matches!(keep("before"), Ok(Kept::Done(3))));
+    assert!(matches!(keep("set"), Ok(Kept::Done(1))));
+    assert_eq!(changed(&bench), ["/again", "/mode", "/twice"]);
+    assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
+    assert_kept(&bench);
+}

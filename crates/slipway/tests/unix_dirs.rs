@@ -1,0 +1,168 @@
+//! What directories and links show that are the host's and the layer's.
+
+mod harness;
+
+use harness::build::{build_c, scratch_in_target};
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+const MODES: [&[&str]; 2] = [&["--net-only"], &[]];
+
+/// Runs a command in a directory, over a layer of its own there: what it printed.
+fn run(dir: &Path, options: &[&str], words: &[&str]) -> String {
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet"]).args(options).arg("--").args(words);
+    command.env("XDG_STATE_HOME", dir.join("../state")).current_dir(dir);
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}, {words:?}");
+    ran.stdout
+}
+
+/// fts(3) and programs like it look for no more directories than a count of names says.
+#[test]
+fn directories_say_no_too_few_names() {
+    let scratch = scratch_in_target();
+    let counts = scratch.path().join("counts");
+    build_c(include_str!("c/counts.c"), &counts, &[]);
+    let counts = counts.to_str().expect("a path");
+    let acts = [
+        "true",
+        "chmod 700 w/pre",
+        "touch -d @99 w/pre",
+        "mkdir -p w/pre/0/in w/pre/z/in",
+        "rm -r w/pre/a; mkdir w/pre/n w/pre/m w/pre/o",
+        "chmod 700 w/pre; mkdir w/e2 w/pre/q; mv w/pre w/e2/",
+        "rm -r w/pre; mkdir -p w/pre/1 w/pre/2 w/pre/a",
+        "mkdir -p w/only/1 w/only/2; rmdir w/only/1",
+    ];
+    for (number, options) in MODES.iter().enumerate() {
+        for (act, script) in acts.iter().enumerate() {
+            let dir = scratch.path().join(format!("{number}-{act}"));
+            for below in ["a/x", "b", "c"] {
+                fs::create_dir_all(dir.join("w/pre").join(below)).expect("mkdir");
+            }
+            // In the process that does it, and in one that comes to the layer later.
+            let (both, layer) = (format!("{script}; exec {counts} w"), format!("l{number}-{act}"));
+            assert_eq!(run(&dir, &[*options, &["--new", &layer]].concat(), &["sh", "-c", &both]), "", "{script}");
+            assert_eq!(run(&dir, &[*options, &["--layer", &layer]].concat(), &[counts, "w"]), "", "{script}");
+            let above = ["--layer", &layer, "--new", &format!("{layer}-above")];
+            let more = format!("mkdir -p w/pre/x/y w/pre/v; exec {counts} w");
+            assert_eq!(run(&dir, &[*options, &above].concat(), &["sh", "-c", &more]), "", "{script}");
+        }
+    }
+}
+
+/// What a removed working directory is good for: to be left, and to say that it is gone.
+const REMOVED: &str = r#"
+import errno, os
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+acts = [os.getcwd, lambda: os.stat("x"), lambda: open("x", "w"), lambda: os.mkdir("x"), lambda: os.path.samefile("..", dir), lambda: os.listdir("..")]
+dir = os.environ["DIR"]
+print([tried(act) for act in acts], tried(lambda: os.chdir("..")), tried(os.getcwd) == dir, tried(lambda: os.mkdir("x")), os.listdir("."))
+"#;
+
+#[test]
+fn a_command_starts_in_a_removed_directory() {
+    let scratch = scratch_in_target();
+    let printed = |options: Option<&[&str]>| {
+        let dir = scratch.path().join(format!("{}", options.map_or(0, |options| 1 + options.len())));
+        fs::create_dir_all(dir.join("gone")).expect("mkdir");
+        let mut command = Command::new("sh");
+        let mut words = vec!["-ec", "rmdir ../gone; exec \"$@\"", "sh"];
+        if let Some(options) = options {
+            words.extend([SLIPWAY, "unix", "--quiet", "--discard"]);
+            words.extend(options);
+            words.push("--");
+        }
+        command.args(words).args(["/usr/bin/python3", "-c", REMOVED]).current_dir(dir.join("gone"));
+        command.env("XDG_STATE_HOME", scratch.path().join("state")).env("DIR", &dir);
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    let native = printed(None);
+    for options in MODES {
+        assert_eq!(printed(Some(options)), native, "{options:?}");
+    }
+}
+
+/// What the running kernel says of a file that is to be made as a directory.
+const MADE: &str = r#"
+import errno, os
+def tried(name, flags):
+    try: return os.close(os.open(name, flags | os.O_CREAT | os.O_DIRECTORY, 0o600))
+    except OSError as error: return errno.errorcode[error.errno]
+os.mkdir("d"); open("f", "w").close()
+flags = [0, os.O_RDWR, os.O_EXCL, os.O_PATH, os.O_TRUNC]
+print([[tried(name, flag) for flag in flags] for name in ("d", "f", "/", "d/", "f/", "none/x", "new")], sorted(os.listdir(".")))
+"#;
+
+#[test]
+fn a_file_is_not_made_as_a_directory() {
+    let scratch = scratch_in_target();
+    let dir = |name: &str| {
+        let dir = scratch.path().join(name);
+        fs::create_dir(&dir).expect("mkdir");
+        dir
+    };
+    let native = Command::new("/usr/bin/python3").args(["-c", MADE]).current_dir(dir("host")).output().expect("run");
+    for (number, options) in MODES.iter().enumerate() {
+        let printed = run(&dir(&number.to_string()), &[*options, &["--discard"]].concat(), &["/usr/bin/python3", "-c", MADE]);
+        assert_eq!(printed.as_bytes(), native.stdout, "{options:?}");
+    }
+}
+
+/// Descriptors that stand for links.
+const STANDS: &str = r#"
+import ctypes, errno, os
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def look(path, dir=None):
+    fd = tried(lambda: os.open(path, os.O_PATH | os.O_NOFOLLOW, dir_fd=dir))
+    if isinstance(fd, str): return fd
+    by, stat = f"/proc/self/fd/{fd}", os.fstat(fd)
+    said = [oct(stat.st_mode), stat.st_ino == os.lstat(path, dir_fd=dir).st_ino, tried(lambda: os.readlink("", dir_fd=fd)), os.readlink(by).split("/")[-1]]
+    said += map(tried, [lambda: os.chown(by, -1, os.getgid()), lambda: os.read(fd, 1), lambda: os.stat("x", dir_fd=fd), lambda: os.open("x/y", os.O_RDONLY, dir_fd=fd), lambda: os.open(by, os.O_RDONLY)])
+    os.close(fd)
+    return said
+os.symlink("x", "made"); os.symlink("../a", "d/made"); os.mkdir("new"); os.symlink("x", "new/made"); os.unlink("link"); os.unlink("d/s"); os.symlink("x", "d/s")
+for name in "s", "link", "made", "d/made", "new/made", "new/none", "a/s", "d/s": print(name, look(name), look(os.path.abspath(name)))
+for dir in ".", "a", "d", "new":
+    fd = os.open(dir, os.O_RDONLY)
+    for name in sorted(os.listdir(fd)):
+        if os.path.islink(os.path.join(dir, name)): print(dir, name, look(name, fd))
+os.rename("d/made", "new/made"); print(look("new/made"), look("d/made"))
+libc = ctypes.CDLL(None, use_errno=True)
+for name in b"made", b"a/s": print(libc.fchmodat(-100, name, 0o600, 0x100), errno.errorcode[ctypes.get_errno()])
+print(tried(lambda: os.open("made", os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)), tried(lambda: os.close(os.open("x", os.O_PATH | os.O_NOFOLLOW))))
+"#;
+
+/// The server can't hand them over; the emulation library opens them.
+#[test]
+fn descriptors_that_stand_for_links() {
+    let scratch = scratch_in_target();
+    let dir = |name: &str| {
+        let dir = scratch.path().join(name);
+        for sub in ["a", "d"] {
+            fs::create_dir_all(dir.join(sub)).expect("mkdir");
+        }
+        fs::write(dir.join("x"), "x").expect("write");
+        for (target, name) in [("nowhere", "s"), ("a", "link"), ("../x", "d/s"), ("../d", "a/s")] {
+            symlink(target, dir.join(name)).expect("link");
+        }
+        dir
+    };
+    let native = Command::new("/usr/bin/python3").args(["-c", STANDS]).current_dir(dir("host")).output().expect("run");
+    assert!(native.status.success(), "{native:?}");
+    let native = String::from_utf8(native.stdout).expect("UTF-8");
+    assert_eq!(run(&dir("layer"), &["--discard"], &["/usr/bin/python3", "-c", STANDS]), native);
+}
