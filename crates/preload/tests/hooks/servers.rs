@@ -97,9 +97,15 @@ fn a_server_that_renames_its_socket_before_it_listens() {
         assert_eq!(server.transports(), [Transport::Ring]);
         call!(close(client));
         serving.join().expect("serves");
-        // Before it waits for a client.
-        let unknown = 1 << 30;
-        let refused = call!(accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), unknown));
+    });
+}
+
+#[test]
+fn an_accept_with_unknown_flags_fails_before_it_waits() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("accept4");
+        let server = Server::listen_at(&unused("flags"));
+        let refused = call!(accept4(server.listener, std::ptr::null_mut(), std::ptr::null_mut(), 1 << 30));
         assert_eq!((refused, errno()), (-1, libc::EINVAL));
     });
 }
