@@ -155,7 +155,7 @@ static int do_open_link(struct frame *f, struct state *s, int dir, const char *t
   if (gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || !is_link(st.mode)) return 0;
   if (found.is_upper && (gate(SYS_readlinkat, found.dir, (long)found.real, (long)&mark, 1, 0) != 1 || mark == 1)) return 0;
   long fd = gate(SYS_openat2, found.dir, (long)found.real, (long)&how, sizeof how, 0);
-  return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : answer(f, fd);
+  return fd >= 0 || fd == -EMFILE || fd == -ENFILE ? answer(f, fd) : 0;
 }
 
 /* Links of the host's, at the end of a path, are followed so often; the others are the server's. */

@@ -425,7 +425,8 @@ impl View {
             Attribute::Owner(uid, gid) => fs::chownat(at.dir, at.name, *uid, *gid, AtFlags::SYMLINK_NOFOLLOW),
             Attribute::Times(times) => {
                 utimensat(at.dir, at.name, times, AtFlags::SYMLINK_NOFOLLOW)?;
-                if place != Place::Host && found.kind() == FileType::Directory {
+                let sets_time = times.last_modification.tv_nsec != fs::UTIME_OMIT;
+                if sets_time && place != Place::Host && found.kind() == FileType::Directory {
                     note_times(at);
                 }
                 Ok(())

@@ -56,7 +56,7 @@ impl Store {
     pub(crate) fn take_remains(&self, name: &str) -> Result<bool, Error> {
         let dir = self.dir.join(name);
         let has = |part: &str| dir.join(part).exists();
-        // The lock is the last that an older version makes, and a part of what it removes.
+        // Without a lock nobody can have it open; an older version that is just making one loses it.
         if has("about.json") || !["files", "work", "lock", "log", "reads.json"].into_iter().any(has) || !is_free(&dir) {
             return Ok(false);
         }

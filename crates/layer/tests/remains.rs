@@ -16,10 +16,11 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn store() -> (tempfile::TempDir, Store) {
+fn store() -> (MutexGuard<'static, ()>, tempfile::TempDir, Store) {
+    let one = one_at_a_time();
     let dir = tempfile::tempdir().expect("a directory");
     let store = Store::open(dir.path()).expect("open");
-    (dir, store)
+    (one, dir, store)
 }
 
 fn create(store: &Store, name: &str) -> Result<(), Error> {
@@ -45,8 +46,7 @@ fn fill(store: &Store, name: &str, count: usize) {
 
 #[test]
 fn a_removal_that_was_killed_frees_the_name() {
-    let _one = one_at_a_time();
-    let (_dir, store) = store();
+    let (_one, _dir, store) = store();
     let mut left = 0;
     for _ in 0..4 {
         fill(&store, "l", 1000);
@@ -79,7 +79,7 @@ fn a_removal_that_was_killed_frees_the_name() {
 
 #[test]
 fn a_layer_that_was_half_made_is_none() {
-    let (_dir, store) = store();
+    let (_one, _dir, store) = store();
     for parts in 0..4 {
         let new = store.dir().join(".new");
         fs::create_dir(&new).expect("mkdir");
@@ -98,7 +98,7 @@ fn a_layer_that_was_half_made_is_none() {
 /// Older versions removed `about.json` first, and made it last.
 #[test]
 fn what_an_older_version_left() {
-    let (_dir, store) = store();
+    let (_one, _dir, store) = store();
     let orphan = || {
         fill(&store, "l", 3);
         fs::remove_file(store.dir().join("l/about.json")).expect("remove");
@@ -128,7 +128,7 @@ fn what_an_older_version_left() {
 
 #[test]
 fn what_another_process_removes_is_left_to_it() {
-    let (_dir, store) = store();
+    let (_one, _dir, store) = store();
     fill(&store, "l", 3);
     let gone = store.dir().join(".gone-1");
     fs::rename(store.dir().join("l"), &gone).expect("rename");
@@ -145,8 +145,7 @@ fn what_another_process_removes_is_left_to_it() {
 
 #[test]
 fn many_at_once() {
-    let _one = one_at_a_time();
-    let (_dir, store) = store();
+    let (_one, _dir, store) = store();
     let lives = |seed: usize| {
         for number in 0..60 {
             let name = ["a", "b"][(number + seed) % 2];

@@ -1,6 +1,6 @@
 //! Times of directories that were there before: what a program set is a change, what follows from changes of names is none.
 
-use rustix::fs::{Mode, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use slipway_layer::{Attribute, Kept, Kind, View};
 use std::{
     fs,
@@ -53,6 +53,10 @@ fn act(bench: &Bench, view: &mut View) {
     let mode = view.find(&path("mode")).expect("find");
     view.set_attribute(&mode, &Attribute::Mode(Mode::from_raw_mode(0o700))).expect("chmod");
     bench.put(view, "only-name/new", "new");
+    // What is set is another time than that which counts.
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let access = Timestamps { last_access: now, last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
+    view.set_attribute(&view.find(&path("only-name")).expect("find"), &Attribute::Times(&access)).expect("set");
     // One that replaces the host's.
     for (name, is_dir) in [("again/sub/file", false), ("again/sub", true), ("again", true)] {
         view.remove(&view.find(&path(name)).expect("find"), is_dir).expect("remove");

@@ -22,11 +22,11 @@ pub fn note(fd: RawFd, path: &Path) {
     }
 }
 
-/// Of the name to which `fd` is bound: the endpoint, by the file that was there then, if none is there now.
+/// Of the name to which `fd` is bound: the endpoint, by the file that was there then, as far as that is known.
 pub fn by_file(fd: RawFd, name: Endpoint) -> Endpoint {
     let was = |(known, bound): &(RawFd, Endpoint)| (*known == fd && bound.shown() == name.shown()).then(|| bound.clone());
     let find = || BOUND.try_lock()?.iter().find_map(was);
-    if name.hub_name().is_some() { name } else { find().unwrap_or(name) }
+    find().unwrap_or(name)
 }
 
 /// In the child of a fork.

@@ -106,6 +106,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             if early.is_some_and(|early| !early.become_stream(fd, &stream)) {
                 table::give_back(fd, &stream);
             }
+            room::settle(fd);
         }
         result
     })
@@ -164,6 +165,7 @@ fn connect_over_ports(fd: c_int, call: Call, result: c_int) -> c_int {
             begin();
             crate::signals::watch();
             table::put(fd, Slot::Stream(Arc::new(stream)));
+            room::settle(fd);
             0
         }
         None => restored(fd, error.map_or(0, fail)),

@@ -40,7 +40,7 @@ pub fn close_program(fd: c_int) -> c_int {
         // A program that closes all it finds: this one isn't its own.
         return fail(Errno::BADF);
     }
-    // With a lock held this is one of the library's own, which the standard library closes by this. If the table has something under its number, that is over, and
+    // With a lock held this is one of the library's own, which the standard library closes by this (handlers are put off). If the table has something under its number, that is over, and
     // to forget it could take the same lock.
     let is_programs = !holds_any();
     // Kept until the descriptor is closed: its end must not look like a return to the socket.

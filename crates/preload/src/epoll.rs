@@ -130,8 +130,11 @@ impl Early {
 
     /// The socket listens now: its sets serve its hub.
     pub fn become_listener(&self, hub: &Arc<Hub>) {
-        let sets = self.registrations.lock().iter().filter_map(|it| set_or_new(it.epfd)).collect::<Vec<_>>();
-        sets.iter().for_each(|set| set.add_hub(hub));
+        // In a child they are its parent's, too, which would hear of the hub.
+        if self.process == std::process::id() {
+            let sets = self.registrations.lock().iter().filter_map(|it| set_or_new(it.epfd)).collect::<Vec<_>>();
+            sets.iter().filter(|set| !set.is_nested()).for_each(|set| set.add_hub(hub));
+        }
     }
 
     /// The socket `fd` is `stream` now: its sets have that from here on. False if one of them can't.

@@ -347,7 +347,7 @@ fn splice_from(from: c_int, to: c_int, length: size_t, flags: c_int) -> ssize_t 
     // SAFETY: the buffer is that long.
     let there = unsafe { recv(from, buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_PEEK | wait) };
     let mut done = 0;
-    // So much never waits in a pipe that has room. Nobody may read from the pipe before this returns.
+    // So much never waits in a pipe that has room. Perhaps nobody reads from it until this returns.
     for part in buffer[..there.max(0) as usize].chunks(libc::PIPE_BUF) {
         // SAFETY: it is as long as it says.
         let n = if done == 0 || has_room() { unsafe { next::write(to, part.as_ptr().cast(), part.len()) } } else { 0 };

@@ -201,6 +201,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
                 hub.accepted_over_ports(&end, pid, nonblocking).inspect_err(|_| end.close()).ok()
             };
             if hub.display().is_some()
+                && !room::are_left()
                 && let Some(stream) = over_ports()
             {
                 table::put(new, Slot::Stream(stream));
@@ -217,6 +218,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
                     Accepted::Plain(client) => Slot::Plain(client),
                 },
             );
+            room::settle(new);
         },
         || {},
     );

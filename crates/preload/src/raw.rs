@@ -5,7 +5,7 @@
 use crate::{
     descriptor::close_program,
     real::{Next, shield},
-    room,
+    room::{leave_all, made},
 };
 use slipway_fabric::sync::{AtomicUsize, Ordering::Relaxed};
 use std::{
@@ -25,10 +25,15 @@ extern "C" fn find() -> usize {
 
 /// The program goes on by a ring, in which it may register what no hook sees.
 unsafe extern "C" fn make_uring(entries: c_long, parameters: c_long) -> c_long {
-    shield(room::leave_all, || {});
     type Function = unsafe extern "C" fn(c_long, c_long, c_long) -> c_long;
     // SAFETY: syscall(2), with the arguments that this call has.
-    unsafe { std::mem::transmute::<usize, Function>(find())(libc::SYS_io_uring_setup, entries, parameters) }
+    let call = || unsafe { std::mem::transmute::<usize, Function>(find())(libc::SYS_io_uring_setup, entries, parameters) };
+    let ring = made(|| call() as c_int);
+    // Nothing goes by it before this returns; where the kernel has none, the program goes on otherwise.
+    if ring >= 0 {
+        shield(leave_all, || {});
+    }
+    ring.into()
 }
 
 #[cfg(target_arch = "x86_64")]

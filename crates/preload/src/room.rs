@@ -24,11 +24,32 @@ static LEFT: AtomicU32 = AtomicU32::new(0);
 pub fn leave_all() {
     LEFT.store(1, Relaxed);
     give_up_lines(usize::MAX);
+    // Those that another thread is at, too.
+    table::used().for_each(stay);
+}
+
+/// Whether no connection leaves its socket any more.
+pub fn are_left() -> bool {
+    LEFT.load(Relaxed) != 0
+}
+
+/// Puts the connection that `fd` is back on its socket.
+fn stay(fd: RawFd) {
+    if let Some(stream) = table::stream(fd) {
+        table::give_back(fd, &stream);
+    }
+}
+
+/// The connection `fd` has just got its place: if all were left meanwhile, it is, too.
+pub fn settle(fd: RawFd) {
+    if are_left() {
+        stay(fd);
+    }
 }
 
 /// Whether there is room for a line of the program's descriptor `fd`, which is new. Where there is none, others give theirs up.
 pub fn for_line(fd: RawFd) -> bool {
-    if LEFT.load(Relaxed) != 0 {
+    if are_left() {
         return false;
     }
     let missing = descriptor::shortage(fd);

@@ -57,7 +57,8 @@ fn catch_up(thread: &Thread) {
     }
 }
 
-/// Whether the calling thread holds locks, or is about to: where a hook begins, it is in a signal handler then.
+/// Whether the calling thread holds locks, or is about to: where a hook begins, it is called by the library itself then, or in a signal handler that could not be
+/// put off.
 pub fn holds_any() -> bool {
     THREAD.with(|thread| thread.locks.get() != 0)
 }

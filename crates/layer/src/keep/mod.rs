@@ -130,8 +130,8 @@ impl Store {
     /// Removes the old files, and from the layer what is on the host now.
     fn finish(&self, layer: &mut Layer, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
         apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
-        apply::give_up_rights(host, journal).map_err(Error::errno("set a directory's mode on the host"))?;
         apply::set_times(host, journal, step);
+        apply::give_up_rights(host, journal).map_err(Error::errno("set a directory's mode on the host"))?;
         if journal.is_whole {
             step();
             self.forget_below(&layer.name)?;

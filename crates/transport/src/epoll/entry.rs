@@ -68,7 +68,7 @@ pub struct Entry {
     pub known: (u32, u64),
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
-    /// Bells that the set heard since the program last asked for the stream, and had nothing to report of.
+    /// Bells that the set heard while it rested, since the program last asked for the stream.
     pub idle_bells: u32,
     /// Added or modified since the last report: whatever is ready is news.
     pub fresh: bool,

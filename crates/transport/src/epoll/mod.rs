@@ -326,7 +326,7 @@ impl EpollSet {
         {
             self.hear_line(entry);
         }
-        let is_quiet = |entry: &mut Entry| !entry.active && entry.stream.office().is_none() && !entry.is_ready();
+        let is_quiet = |entry: &mut Entry| !entry.active && !entry.lent && entry.stream.office().is_none() && !entry.is_ready();
         let waits = !self.sleepers.is_empty() && state.entry(fd).is_some_and(is_quiet);
         if !waits {
             state.activate(fd);

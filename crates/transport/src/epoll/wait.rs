@@ -319,7 +319,8 @@ impl EpollSet {
                         // What the bell is for may be known to the kernel only (a return to the socket).
                         entry.kernel_news |= entry.stream.needs_kernel();
                         let copied = entry.stream.is_copied();
-                        if entry.hears_for_nothing() {
+                        // A child has the kernel's set in common with its parent.
+                        if self.process == std::process::id() && entry.hears_for_nothing() {
                             entry.at_door = false;
                             let stream = Arc::clone(&entry.stream);
                             self.forget_line(&stream, stream.line_socket().as_fd());

@@ -54,6 +54,7 @@ impl Server {
                 let may_write = || fs::accessat(fs::CWD, by_proc(held), Access::WRITE_OK, AtFlags::EACCESS);
                 self.view.may_own(stat).or_else(|error| if is_now { may_write() } else { Err(error) })
             }
+            Attribute::Size(_) => Err(Errno::INVAL),
             _ => Err(Errno::OPNOTSUPP),
         })
     }
