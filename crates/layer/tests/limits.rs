@@ -8,21 +8,10 @@ use rustix::{
 };
 use slipway_layer::{About, Store, View};
 use slipway_test_support::forked;
-use std::{
-    ffi::CString,
-    fs,
-    path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{ffi::CString, fs, path::Path};
 
 mod common;
-use common::{Bench, path};
-
-/// A child that another test forks would have this one's locks.
-fn one_at_a_time() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use common::{Bench, one_at_a_time, path};
 
 /// Runs `work` in a child that may write no file beyond so many bytes.
 fn with_full_disk(bytes: u64, work: impl FnOnce()) {

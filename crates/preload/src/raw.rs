@@ -36,11 +36,26 @@ unsafe extern "C" fn make_uring(entries: c_long, parameters: c_long) -> c_long {
     ring.into()
 }
 
+/// The body of the hook, of these instructions.
+macro_rules! hooked {
+    ($($instruction:literal,)*) => {
+        naked_asm!(
+            $($instruction,)*
+            close_number = const libc::SYS_close,
+            uring_number = const libc::SYS_io_uring_setup,
+            real = sym REAL,
+            close = sym close_by_number,
+            make_uring = sym make_uring,
+            find = sym find,
+        )
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
-    naked_asm!(
+    hooked!(
         "cmp rdi, {close_number}",
         "je 2f",
         "cmp rdi, {uring_number}",
@@ -70,12 +85,6 @@ unsafe extern "C" fn syscall() {
         "pop rsi",
         "pop rdi",
         "jmp rax",
-        close_number = const libc::SYS_close,
-        uring_number = const libc::SYS_io_uring_setup,
-        real = sym REAL,
-        close = sym close_by_number,
-        make_uring = sym make_uring,
-        find = sym find,
     )
 }
 
@@ -83,7 +92,7 @@ unsafe extern "C" fn syscall() {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
-    naked_asm!(
+    hooked!(
         "cmp x0, #{close_number}",
         "b.eq 2f",
         "cmp x0, #{uring_number}",
@@ -111,12 +120,6 @@ unsafe extern "C" fn syscall() {
         "ldr x6, [sp, #64]",
         "ldp x29, x30, [sp], #80",
         "br x16",
-        close_number = const libc::SYS_close,
-        uring_number = const libc::SYS_io_uring_setup,
-        real = sym REAL,
-        close = sym close_by_number,
-        make_uring = sym make_uring,
-        find = sym find,
     )
 }
 

@@ -123,12 +123,20 @@ pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
     if length.is_null() { 0 } else { unsafe { *length } }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
-    // SAFETY: the caller's contract is getsockname(2)'s.
+/// The answer of `call` on an address, in which an offer's name is hidden.
+///
+/// # Safety
+/// The arguments are as getsockname(2) and getpeername(2) want them.
+unsafe fn name_by(
+    call: unsafe fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int,
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
     unsafe {
         let space = capacity(length);
-        let result = next::getsockname(fd, address, length);
+        let result = call(fd, address, length);
         if result == 0 {
             hide_name(address, length, space);
         }
@@ -137,16 +145,15 @@ unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is getsockname(2)'s.
+    unsafe { name_by(next::getsockname, fd, address, length) }
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is getpeername(2)'s.
-    unsafe {
-        let space = capacity(length);
-        let result = next::getpeername(fd, address, length);
-        if result == 0 {
-            hide_name(address, length, space);
-        }
-        result
-    }
+    unsafe { name_by(next::getpeername, fd, address, length) }
 }
 
 /// Options that change what a receive returns in ways that only the kernel does.

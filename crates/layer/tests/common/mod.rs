@@ -13,8 +13,15 @@ use std::{
     },
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 use std::{fs, io::Write};
+
+/// A child that another test forks would have this one's locks.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What is at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

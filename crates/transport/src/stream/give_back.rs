@@ -256,7 +256,8 @@ impl Stream {
         };
         let _change = Change::begin(&tx.unfinished);
         let cursor = tx.cursor();
-        let mut buffer = [0u8; 16 * 1024];
+        // Not on the stack, of which each send that gets here has need.
+        let mut buffer = vec![0u8; 16 * 1024];
         tx.owed.store(0, Relaxed);
         loop {
             let from = tx.returning_from.load(Relaxed);
