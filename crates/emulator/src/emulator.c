@@ -51,8 +51,11 @@ static int note(struct found *f, u32 kind) {
 
 static int absent(struct frame *f, struct found *found) { return note(found, LOG_MISSED) ? answer(f, -ENOENT) : 0; }
 
-/* What is found in the layer, or is a directory on the way, may be the server's: a link there may be a mark. */
+/* What is found in the layer, or is a directory on the way, may be the server's. */
 static int may_be_served(const struct found *found) { return found->is_upper || found->is_dir; }
+
+/* Whether a link was found that is the server's. */
+static int is_served_link(const struct found *found, u32 mode) { return is_link(mode) && (found->is_dir || !is_seen_link(found)); }
 
 /* Opens a file of the topmost layer's. A directory on the way may have become a link meanwhile, which leads out of there. */
 static long open_upper(const struct found *found, u64 flags) {
@@ -140,25 +143,22 @@ static int is_library(const char *text) {
   return at == sizeof name - 1;
 }
 
-static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
-
 /* A descriptor that stands for a link, which the server can't hand over. Of all else it hands over one to read, where the kernel doesn't find the
- * name. A link of the layer's may be a mark. */
+ * name. */
 static int do_open_link(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
   struct found found;
   struct stat st;
   struct {
     u64 flags, mode, resolve;
   } how = {flags & ~(u64)O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
-  char mark = 0;
   if (!(flags & O_NOFOLLOW) || flags & ~(u64)(O_PATH | O_NOFOLLOW | O_CLOEXEC | O_LARGEFILE) || locate(s, dir, text, &found) != NATIVE) return 0;
   if (gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || !is_link(st.mode)) return 0;
-  if (found.is_upper && (gate(SYS_readlinkat, found.dir, (long)found.real, (long)&mark, 1, 0) != 1 || mark == 1)) return 0;
+  if (!is_seen_link(&found)) return 0;
   long fd = gate(SYS_openat2, found.dir, (long)found.real, (long)&how, sizeof how, 0);
   return fd >= 0 || fd == -EMFILE || fd == -ENFILE ? answer(f, fd) : 0;
 }
 
-/* Links of the host's, at the end of a path, are followed so often; the others are the server's. */
+/* Links at the end of a path are followed so often; the others are the server's. */
 enum { LINKS = 8 };
 
 static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
@@ -182,11 +182,12 @@ again:;
   if (fd == -ENOENT) return absent(f, &found);
   /* The process's own rules (landlock(7)) don't know the layer's directory. */
   if (fd == -EACCES && found.is_upper) return 0;
-  if (fd == -ELOOP && !(flags & O_NOFOLLOW) && links++ < LINKS && (text = target(&found, to))) {
+  int may_be_link = fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY);
+  if (may_be_link && !(flags & O_NOFOLLOW) && links++ < LINKS && (text = target(&found, to))) {
     dir = AT_FDCWD;
     goto again;
   }
-  if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && (found.is_upper || !(flags & O_NOFOLLOW))) return 0;
+  if (may_be_link && (found.is_upper || !(flags & O_NOFOLLOW))) return 0;
   if (fd >= 0 && found.name && !note(&found, kind)) {
     gate(SYS_close, fd, 0, 0, 0, 0);
     return 0;
@@ -231,7 +232,7 @@ again:;
   if (way == BOTH) return do_stat_both(f, &found, buffer);
   long result = gate(SYS_newfstatat, found.dir, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result == 0 && may_be_served(&found) && (is_link(buffer->mode) || !show(buffer->dev, &buffer->ino, buffer->mode))) return 0;
+  if (result == 0 && may_be_served(&found) && (is_served_link(&found, buffer->mode) || !show(buffer->dev, &buffer->ino, buffer->mode))) return 0;
   if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) {
     if (links++ >= LINKS || !(text = target(&found, to))) return 0;
     dir = AT_FDCWD;
@@ -282,9 +283,9 @@ again:;
   if (way == BOTH) return do_statx_both(f, &found, flags, mask, buffer);
   long result = gate(SYS_statx, found.dir, (long)found.real, flags, mask, (long)buffer);
   if (result == -ENOENT) return absent(f, &found);
-  int is_a_link = result == 0 && is_link(*(unsigned short *)(buffer + 28));
-  if (result == 0 && may_be_served(&found) && (is_a_link || !show_statx(buffer))) return 0;
-  if (!is_a_link || !follows) return answer(f, result);
+  u32 mode = *(unsigned short *)(buffer + 28);
+  if (result == 0 && may_be_served(&found) && (is_served_link(&found, mode) || !show_statx(buffer))) return 0;
+  if (result != 0 || !is_link(mode) || !follows) return answer(f, result);
   if (links++ >= LINKS || !(text = target(&found, to))) return 0;
   dir = AT_FDCWD;
   goto again;
@@ -351,7 +352,7 @@ static int do_readlink(struct frame *f, struct state *s, int dir, const char *te
   if (way == SERVED || way == BOTH) return 0;
   long result = gate(SYS_readlinkat, found.dir, (long)found.real, (long)buffer, size, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result >= 0 && (found.is_upper || !note(&found, LOG_LINK))) return 0;
+  if (result >= 0 && (!is_seen_link(&found) || !note(&found, LOG_LINK))) return 0;
   return answer(f, result);
 }
 

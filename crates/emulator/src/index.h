@@ -49,6 +49,8 @@ static u32 file_kind(u64 dev, u64 ino) { return find(FILES, FILES_COUNT, file_ha
 
 static int is_dir(u32 mode) { return (mode & S_IFMT) == S_IFDIR; }
 
+static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
+
 static int is_served_kind(u32 kind, u32 mode) { return kind == FILE_SERVED || (kind == FILE_COPY && is_dir(mode)); }
 
 static int is_served_file(u64 dev, u64 ino, u32 mode) { return is_served_kind(file_kind(dev, ino), mode); }

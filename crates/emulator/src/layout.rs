@@ -23,7 +23,7 @@ layout! {
     /// The page whose calls the net lets pass. Nothing but the library's gate is in it.
     GATE_SIZE = 0x1000;
     /// The gate and the library.
-    TEXT_SIZE = 0x5000;
+    TEXT_SIZE = 0x6000;
     /// Where a rewritten site enters the library, and where the first one of a process has it made ready.
     ENTER = 0x1000;
     PREPARE = 0x1010;

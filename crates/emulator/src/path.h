@@ -336,20 +336,29 @@ static enum way locate(struct state *s, int from, const char *text, struct found
   return way == BOTH ? SERVED : way;
 }
 
-/* The path that a link of the host's leads to, which was found: put into `to`, of LONGEST bytes. None: the server knows. */
+/* Begins the text of a mark that is a link: a name has become one since it was found. */
+enum { MARK_START = 1 };
+
+/* Whether a link that was found is there for the program. */
+__attribute__((noinline)) static int is_seen_link(const struct found *f) {
+  char first = MARK_START;
+  return !f->is_upper || (gate(SYS_readlinkat, f->dir, (long)f->real, (long)&first, 1, 0) == 1 && first != MARK_START);
+}
+
+/* The path that a link leads to, which was found: put into `to`, of LONGEST bytes. None: the server knows. */
 static const char *target(struct found *f, char *to) {
   long dir = 0, len = 0;
-  if (f->dir != AT_FDCWD || f->is_upper || f->is_dir) return 0;
+  if (f->dir != AT_FDCWD || f->is_dir) return 0;
   long count = gate(SYS_readlinkat, AT_FDCWD, (long)f->real, (long)f->named, NAMED_MAX, 0);
-  if (count < 1 || count >= LONGEST) return 0;
+  if (count < 1 || count >= LONGEST || (f->is_upper && f->named[0] == MARK_START)) return 0;
   if (f->named[0] != '/') {
     /* Relative to the link's directory. */
-    while (len < LONGEST && f->real[len]) {
-      if (f->real[len] == '/') dir = len + 1;
+    while (len < LONGEST && f->name[len]) {
+      if (f->name[len] == '/') dir = len + 1;
       len++;
     }
     if (dir == 0 || dir + count >= LONGEST) return 0;
-    copy(to, f->real, dir);
+    copy(to, f->name, dir);
   }
   *(char *)copy(to + dir, f->named, count) = 0;
   return to;

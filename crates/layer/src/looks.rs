@@ -52,21 +52,27 @@ impl View {
         self.remembers(dir) && self.looks.borrow().entered.contains(dir)
     }
 
-    /// Whether a name of the host is that of a directory, without links on the way, in which this user may look names up. A directory can't
-    /// be opened to write: the kernel says so when it has found it, and there is no descriptor to close.
+    /// As [`Self::enter`], of the host's.
     ///
     /// # Errors
     /// ELOOP for a link; ENOENT, ENOTDIR, EACCES.
     pub fn enter_on_host(&self, dir: &TreePath) -> Result<(), Errno> {
-        if self.has_entered(dir) {
+        self.enter(Place::Host, dir)
+    }
+
+    /// Whether a name is that of a directory in a place, without links on the way, in which this user may look names up. A directory can't be
+    /// opened to write: the kernel says so when it has found it, and there is no descriptor to close.
+    pub(crate) fn enter(&self, place: Place, dir: &TreePath) -> Result<(), Errno> {
+        let is_host = place == Place::Host;
+        if is_host && self.has_entered(dir) {
             return Ok(());
         }
         let flags = OFlags::WRONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match openat2(&self.host, [dir.relative(), b"/."].concat(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        match openat2(self.root(place), [dir.relative(), b"/."].concat(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
             Ok(_) | Err(Errno::ISDIR) => {}
             Err(error) => return Err(error),
         }
-        if self.remembers(dir) {
+        if is_host && self.remembers(dir) {
             self.looks.borrow_mut().entered.insert(dir.clone());
         }
         Ok(())

@@ -501,24 +501,29 @@ impl View {
         (!is_ruled && self.enter_on_host(&path).is_ok()).then_some(path)
     }
 
-    /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
+    /// Where one place has all that there is, the kernel follows the rest by itself, if no links are in it.
     fn at_once(&self, next: &TreePath, rest: &[Cow<'_, [u8]>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
         let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
         if rest.iter().any(|name| matches!(&**name, b"." | b"..") || name.len() > NAME_MAX)
-            || self.sources(next) != [Place::Host]
             || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
         {
             return Ok(AtOnce::Unknown);
         }
+        let is_missing = || matches!(self.stat_in(Place::Host, next), Err(Errno::NOENT | Errno::NOTDIR));
+        let place = match self.sources(next)[..] {
+            [place] => place,
+            [place, Place::Host] if is_missing() => place,
+            _ => return Ok(AtOnce::Unknown),
+        };
         let path = next.join_all(rest.iter().rev().map(AsRef::as_ref));
-        match self.enter_on_host(&path.parent()) {
+        match self.enter(place, &path.parent()) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
             Err(Errno::LOOP) => return Ok(AtOnce::Linked),
             Err(_) => return Ok(AtOnce::Unknown),
         }
-        let found = match self.stat_in(Place::Host, &path) {
-            Ok(stat) => Some(Found { path: path.clone(), place: Place::Host, stat }),
+        let found = match self.find(&path) {
+            Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
             Err(_) => return Ok(AtOnce::Unknown),
         };

@@ -161,6 +161,7 @@ try: os.stat('absent', dir_fd=os.open('a', os.O_RDONLY))
 except OSError: pass
 os.open('f', os.O_RDONLY, dir_fd=os.open('a/b/c', os.O_RDONLY))
 os.makedirs('made/sub/gone'), os.path.exists('made/none'), os.listdir('made'), os.listdir(os.open('sub', os.O_RDONLY, dir_fd=os.open('made', 0)))
+os.symlink('sub', 'made/link'), os.readlink('made/link'), os.listdir('made/link'), os.lstat('made/link'), os.access('made/link/none', 0)
 os.listdir('made/sub/gone'), os.rmdir('made/sub/gone'), os.path.exists('made/sub/gone/none'), os.stat('a/.'), os.path.exists('a/none/')
 subprocess.run(['ls', 'a'], stdout=-3)";
     let used = |layer: &str, options: &[&str]| {
@@ -242,8 +243,9 @@ fn looks_need_no_server() {
         (ran.code(), ran.stdout.as_str(), ran.stderr.as_str()),
         (
             0,
-            "True True False True False ['dir', 'file'] [] False True\n\
+            "True True False True False 6 [] False True\n\
              True True True True old True True file False False 7\n\
+             4 4 dir near True old True [] False\n\
              (True, 8) (True, 8) (True, 8)\n",
             ""
         )
