@@ -233,11 +233,21 @@ impl Store {
         Ok(names)
     }
 
-    /// A name that is free: the word and a number.
-    pub fn free_name(&self, word: &str) -> String {
+    /// Makes a layer of a name that is free, the word and a number: its name.
+    ///
+    /// # Errors
+    /// A call failed.
+    pub fn create_free(&self, word: &str, about: &About) -> Result<String, Error> {
         let word: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(40).collect();
-        let word = if word.is_empty() { "run".to_owned() } else { word };
-        (1..).map(|n: u64| format!("{word}-{n}")).find(|name| !self.dir.join(name).exists()).unwrap_or(word)
+        let word = if word.is_empty() { "run" } else { &word };
+        for name in (1..=u64::MAX).map(|n| format!("{word}-{n}")).filter(|name| !self.dir.join(name).exists()) {
+            match self.create(&name, about) {
+                // Another command took it meanwhile.
+                Err(Error::Exists(_)) => {}
+                made => return made.map(|()| name),
+            }
+        }
+        Err(Error::Exists(word.to_owned()))
     }
 
     /// Makes a layer.

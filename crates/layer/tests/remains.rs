@@ -174,3 +174,16 @@ fn many_at_once() {
     }
     assert_eq!(names(&store), ["a", "b"]);
 }
+
+#[test]
+fn commands_that_start_together_have_layers_of_their_own() {
+    let (_one, _dir, store) = store();
+    let starts = || (0..20).map(|_| store.create_free("make -j", &About::default()).expect("create")).collect::<Vec<_>>();
+    let mut made: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(starts)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread")).collect()
+    });
+    made.sort();
+    assert_eq!(made, names(&store));
+    assert!(made.contains(&"makej-1".to_owned()) && made.contains(&"makej-80".to_owned()), "{made:?}");
+}

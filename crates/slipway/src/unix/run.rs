@@ -20,21 +20,25 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
     let (command, args) = program.split_first().ok_or_else(|| Failure::usage("no command"))?;
     let below = store.with_below(&options.layer).map_err(own)?;
     let is_new = !options.read_only && (options.new.is_some() || options.layer.is_empty());
+    let about = || About {
+        command: program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        below: below.clone(),
+    };
     let top = match (&options.new, is_new) {
         _ if options.read_only => None,
-        (Some(name), true) => Some(name.clone()),
-        (None, true) => Some(store.free_name(&Path::new(command).file_name().unwrap_or(command).to_string_lossy())),
+        (Some(name), true) => Some(store.create(name, &about()).map(|()| name.clone()).map_err(own)?),
+        (None, true) => {
+            let word = Path::new(command).file_name().unwrap_or(command).to_string_lossy();
+            Some(store.create_free(&word, &about()).map_err(own)?)
+        }
         _ => below.last().cloned(),
     };
-    if let Some(top) = &top {
-        if is_new {
-            let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            let command = program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            store.create(top, &About { command, created, below: below.clone() }).map_err(own)?;
-        } else if let Some(above) = store.above(top).map_err(own)?.first() {
-            let hint = format!("the layer {top} is below {above}, and must not change; use --new to make one above it");
-            return Err(Failure::usage(hint));
-        }
+    if let Some(top) = top.as_ref().filter(|_| !is_new)
+        && let Some(above) = store.above(top).map_err(own)?.first()
+    {
+        let hint = format!("the layer {top} is below {above}, and must not change; use --new to make one above it");
+        return Err(Failure::usage(hint));
     }
     let ran = run_over(
         store,
