@@ -5,7 +5,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-use crate::args::{HookOptions, LogLevel, Stage, Timer};
+use crate::args::{HookOptions, LogLevel, Stage, Timer, Users};
 use crate::failure::Failure;
 use crate::size::exact;
 use slipway_transport::settings::{Settings as HookSettings, parse_count, parse_size, parse_spin};
@@ -34,6 +34,7 @@ impl Settings {
         let max = merge.value("SLIPWAY_X11_MAX", options.max_ring, parse_size)?;
         merge.value("SLIPWAY_X11_TOTAL", options.total, parse_size)?;
         merge.value("SLIPWAY_X11_CLIENTS", options.clients, parse_count)?;
+        merge.choice::<Users>("SLIPWAY_X11_USERS", options.users)?;
         merge.value("SLIPWAY_X11_AFTER", options.after, |text| text.parse::<u32>())?;
         merge.value("SLIPWAY_X11_SPIN", options.spin, parse_spin)?;
         merge.choice::<Stage>("SLIPWAY_X11_STAGE", options.stage)?;

@@ -8,6 +8,7 @@ use crate::{
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear_words, send_message},
     pool::Pool,
     ports::{end::End, office::Office},
+    public::Public,
     rendezvous::token_of,
     report,
     settings::{Settings, runtime_dir},
@@ -20,6 +21,7 @@ use rustix::{
     fs::Mode,
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, getpeername, listen, socket_with},
+    process::geteuid,
 };
 use slipway_fabric::{
     credentials::{self, Credentials},
@@ -60,6 +62,8 @@ pub struct Gate {
     /// An epoll set of the listening socket and of those whose connection is not accepted yet.
     set: Reserved,
     listening: Reserved,
+    /// For clients of other users.
+    public: Option<Public>,
     /// Device and number of its file.
     file: (u64, u64),
     /// Once the server has forked.
@@ -84,8 +88,12 @@ impl Gate {
             .and_then(|()| rustix::fs::stat(&fresh))
             .and_then(|file| rustix::fs::rename(&fresh, path).map(|()| (file.st_dev, file.st_ino)));
         let file = ready.inspect_err(|_| _ = rustix::fs::unlink(&fresh))?;
-        epoll::add(&set, &listening, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        Ok(Self { set, listening, file, pool: OnceLock::new() })
+        // Clients of other users believe none that stands for another process.
+        let public = if Settings::get().all_users && !inherited { Public::open(&name, MOST_CALLING).ok() } else { None };
+        for door in std::iter::once(listening.as_fd()).chain(public.iter().map(AsFd::as_fd)) {
+            epoll::add(&set, door, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        }
+        Ok(Self { set, listening, public, file, pool: OnceLock::new() })
     }
 
     /// Has it a pool from here on; false if there are no descriptors for one.
@@ -335,15 +343,17 @@ impl Hub {
     fn hear_all(&self, gate: &Gate, state: &mut State) -> bool {
         let mut newcomers = Vec::new();
         let mut served = true;
-        for _ in 0..2 * MOST_WAITING {
-            let newcomer = Reserved::make_aside(|| accept_with(&gate.listening, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
-            match newcomer.map_err(|error| Errno::from_io_error(&error)) {
-                Ok(fd) => newcomers.push(fd),
-                Err(Some(Errno::INTR | Errno::CONNABORTED)) => {}
-                Err(error) => {
-                    // Anything else passes, or keeps the program's own accept from working, too.
-                    served = error != Some(Errno::MFILE);
-                    break;
+        for door in std::iter::once(gate.listening.as_fd()).chain(gate.public.iter().map(AsFd::as_fd)) {
+            for _ in 0..2 * MOST_WAITING {
+                let newcomer = Reserved::make_aside(|| accept_with(door, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
+                match newcomer.map_err(|error| Errno::from_io_error(&error)) {
+                    Ok(fd) => newcomers.push(fd),
+                    Err(Some(Errno::INTR | Errno::CONNABORTED)) => {}
+                    Err(error) => {
+                        // Anything else passes, or keeps the program's own accept from working, too.
+                        served &= error != Some(Errno::MFILE);
+                        break;
+                    }
                 }
             }
         }
@@ -393,7 +403,8 @@ impl Hub {
                     state.offers.push(Offer { token, ring, from, line: fd });
                 }
             }
-            Heard::Message(Message::Query) => {
+            // Who is connected is no other user's business.
+            Heard::Message(Message::Query) if credentials::peer(&fd).is_ok_and(|asks| [0, geteuid().as_raw()].contains(&asks.uid)) => {
                 let status = self.status(state);
                 // A question whose answer doesn't fit the socket's queue is cut short; blocking
                 // here would stop the server.

@@ -31,6 +31,7 @@ pub mod ledger;
 pub mod line;
 pub mod pool;
 pub mod ports;
+mod public;
 pub mod rendezvous;
 pub mod report;
 pub mod select;

@@ -11,6 +11,7 @@ use crate::{
     hub::Hub,
     line::{Message, TOKEN, send_message},
     ports::display::put_over,
+    public,
     settings::Settings,
     stream::{Prospect, Stream},
 };
@@ -42,7 +43,7 @@ pub const PREFIX: &[u8] = b"slipway-line-";
 /// Where a client offers shared memory for a connection.
 #[derive(Debug)]
 pub struct Address {
-    hub: PathBuf,
+    hub: SocketAddrUnix,
     /// The server got its listening socket from another process, whose it is in the kernel's eyes.
     inherited: bool,
     /// The name of the client's socket.
@@ -60,22 +61,32 @@ pub struct Offer {
 /// Prepares the socket `fd`, which is about to connect to the server that listens at `endpoint`, for an offer of shared memory; and offers, if
 /// the connection is not to be used first (`SLIPWAY_X11_AFTER`).
 ///
-/// None if the server has no hooks, belongs to another user, or is busy: then the socket is
+/// None if the server has no hooks, belongs to another user (without `SLIPWAY_X11_USERS=all`), or is busy: then the socket is
 /// untouched, except that it may keep the abstract name (which the hooks hide; see [`unname`]).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
-    let hub = known_dir()?.join(endpoint.hub_name()?);
-    // Nearly always there is none.
-    let file = rustix::fs::stat(&hub).ok()?;
+    let name = endpoint.hub_name()?;
+    // Nearly always there is none. Another user's stands for its own process only: anybody may call a socket so.
+    let (hub, inherited) = own_hub(&name).or_else(|| {
+        let of_others = Settings::get().all_users.then(|| public::find(&name))?;
+        Some((of_others?, false))
+    })?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
     if bind(fd, &SocketAddrUnix::new_abstract_name(&name_of(&token)).ok()?).is_err() {
         // By the program, or when it tried to connect before.
         token = token_of(SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?.abstract_name()?);
     }
-    let to = Address { hub, inherited: Hub::is_inherited(&file), token };
+    let to = Address { hub, inherited, token };
     let s = Settings::get();
     let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 }).ok()?) } else { None };
     Some(Offer { to, line })
+}
+
+/// Where the hub of that name is in this user's runtime directory, and whether its server inherited the listening socket.
+fn own_hub(name: &str) -> Option<(SocketAddrUnix, bool)> {
+    let hub = known_dir()?.join(name);
+    let file = rustix::fs::stat(&hub).ok()?;
+    Some((SocketAddrUnix::new(&hub).ok()?, Hub::is_inherited(&file)))
 }
 
 /// Takes the name off the socket `fd` again that an offer gave it, if it is not connected: a fresh one with its settings comes in its place, as
@@ -150,7 +161,7 @@ impl Address {
     fn send(&self, offer: &Message) -> io::Result<Reserved> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None))?;
-        connect(&line, &SocketAddrUnix::new(&self.hub)?)?;
+        connect(&line, &self.hub)?;
         send_message(line.as_fd(), offer)?;
         Ok(line)
     }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub total: u64,
     /// `SLIPWAY_X11_CLIENTS`: clients of a server on shared memory.
     pub clients: u32,
+    /// `SLIPWAY_X11_USERS`: whether servers and clients of other users may be met, too.
+    pub all_users: bool,
     /// `SLIPWAY_X11_AFTER`: after so many receives and sends on the socket a client offers, and a server makes the segment.
     pub after: u32,
     /// `SLIPWAY_X11_SPIN`: the longest spin before a sleep; zero means never.
@@ -64,6 +66,7 @@ impl Default for Settings {
             max_ring: 16 << 20,
             total: 4 << 30,
             clients: 1024,
+            all_users: false,
             after: 64,
             spin: Duration::from_micros(50),
             stage: Stage::Full,
@@ -127,6 +130,14 @@ impl Settings {
         choose("SLIPWAY_X11_MAX", &mut |v| ring(v).map(|n| settings.max_ring = n));
         choose("SLIPWAY_X11_TOTAL", &mut |v| parse_size(v).ok().map(|n| settings.total = n));
         choose("SLIPWAY_X11_CLIENTS", &mut |v| parse_count(v).ok().map(|n| settings.clients = n));
+        choose("SLIPWAY_X11_USERS", &mut |v| {
+            settings.all_users = match v {
+                "own" => false,
+                "all" => true,
+                _ => return None,
+            };
+            Some(())
+        });
         choose("SLIPWAY_X11_AFTER", &mut |v| v.parse().ok().map(|n| settings.after = n));
         choose("SLIPWAY_X11_SPIN", &mut |v| parse_spin(v).ok().map(|us| settings.spin = Duration::from_micros(us.into())));
         choose("SLIPWAY_X11_STAGE", &mut |v| {

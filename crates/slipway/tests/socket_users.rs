@@ -1,0 +1,153 @@
+//! Servers and clients of different users (`slipway sockets --users all`), and what others can do to them.
+
+mod harness;
+
+use harness::{
+    build::asset,
+    place::{HANGS, Place, Serving},
+};
+use rustix::{
+    fd::OwnedFd,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept, bind, connect, listen, recv, send, socket,
+    },
+};
+use slipway_test_support::{built, succeed, watchdog};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+const SERVER: u32 = 65_534;
+const CLIENT: u32 = 65_533;
+
+/// Places of two users; none if this user can't be another.
+fn two_users() -> Option<(Place, Place)> {
+    if !rustix::process::getuid().is_root() {
+        eprintln!("only root can be two other users");
+        return None;
+    }
+    let (server, client) = (Place::new(Some(SERVER)), Place::new(Some(CLIENT)));
+    fs::set_permissions(server.dir.path(), fs::Permissions::from_mode(0o755)).expect("open to the client");
+    Some((server, client))
+}
+
+/// An end of the echo, which may meet these users.
+fn echo(place: &Place, users: &str, role: &str, name: &str) -> Command {
+    let mut command = place.command(false, built("slipway"));
+    command.args(["sockets", "--users", users, "--", "/usr/bin/python3"]).arg(asset("py/echo.py")).args([role, name]);
+    command
+}
+
+/// How many of the server's connections are on shared memory while a client has one that works.
+fn rings(server: &Place, client: &Place, users: &str, name: &str) -> usize {
+    let mut asking = echo(client, users, "ask", name).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut said = String::new();
+    BufReader::new(asking.stdout.take().expect("a pipe")).read_line(&mut said).expect("reads");
+    assert_eq!(said, "done\n");
+    let count = server.connections(name.as_ref(), "ring");
+    drop(asking.stdin.take());
+    assert!(asking.wait().expect("ends").success());
+    count
+}
+
+/// The name of the hub of the server at a path.
+fn hub_of(path: &Path) -> String {
+    let file = fs::metadata(path).expect("the socket");
+    format!("socket-{:x}-{:x}", file.dev(), file.ino())
+}
+
+fn address(kind: &str, hub: &str) -> SocketAddrUnix {
+    SocketAddrUnix::new_abstract_name(format!("slipway-{kind}-{hub}").as_bytes()).expect("a name")
+}
+
+fn packets() -> OwnedFd {
+    socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a socket")
+}
+
+#[test]
+fn users_meet_where_both_ask_for_it() {
+    let _watchdog = watchdog("users", HANGS);
+    let Some((server, client)) = two_users() else { return };
+    let path = server.path("socket");
+    let name = path.to_str().expect("text");
+    for (serves, asks, count) in [("all", "all", 1), ("all", "own", 0), ("own", "all", 0)] {
+        let _ = fs::remove_file(&path);
+        let _serving = Serving::start(echo(&server, serves, "serve", name), &path);
+        assert_eq!(rings(&server, &client, asks, name), count, "{serves}, {asks}");
+    }
+}
+
+#[test]
+fn what_a_server_has_is_told_to_its_user_only() {
+    let _watchdog = watchdog("a question", HANGS);
+    let Some((server, client)) = two_users() else { return };
+    let path = server.path("socket");
+    let name = path.to_str().expect("text");
+    let _serving = Serving::start(echo(&server, "all", "serve", name), &path);
+    let ask = |place: &Place| succeed(place.command(false, "/usr/bin/python3").args(["-c", QUESTION, &hub_of(&path)]));
+    assert_eq!((ask(&client).as_str(), ask(&server).as_str()), ("False\n", "True\n"));
+    // It goes on serving.
+    assert_eq!(rings(&server, &client, "all", name), 1);
+}
+
+#[test]
+fn who_takes_a_hubs_name_gets_no_connection() {
+    let _watchdog = watchdog("a taken name", HANGS);
+    let Some((server, client)) = two_users() else { return };
+    let path = server.path("socket");
+    let name = path.to_str().expect("text");
+    let _serving = Serving::start(echo(&server, "own", "serve", name), &path);
+    let hub = hub_of(&path);
+    let (taken, beacon) = (packets(), socket(AddressFamily::UNIX, SocketType::DGRAM, None).expect("a socket"));
+    bind(&taken, &address("hub", &hub)).and_then(|()| listen(&taken, 8)).expect("the name is free");
+    bind(&beacon, &address("beacon", &hub)).expect("the name is free");
+    assert_eq!(rings(&server, &client, "all", name), 0);
+    // It came with its offer, and went.
+    let offer = accept(&taken).expect("a client");
+    let mut heard = [0; 64];
+    assert!(recv(&offer, &mut heard, RecvFlags::empty()).expect("an offer").0 > 16);
+    assert_eq!(recv(&offer, &mut heard, RecvFlags::empty()).map_or(0, |(count, _)| count), 0);
+}
+
+#[test]
+fn an_offer_of_another_process_is_none() {
+    let _watchdog = watchdog("a stranger's offer", HANGS);
+    let Some((server, client)) = two_users() else { return };
+    let path = server.path("socket");
+    let _serving = Serving::start(echo(&server, "all", "serve", path.to_str().expect("text")), &path);
+    // Another user's process offers for the connection that this one then makes.
+    let mut offers = client.command(false, "/usr/bin/python3");
+    offers.args(["-c", OFFER, &hub_of(&path)]).stdout(Stdio::piped());
+    let mut offers = offers.spawn().expect("starts");
+    let mut told = BufReader::new(offers.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert_eq!(told.next().as_deref(), Some("sent"));
+    let own = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
+    let token = format!("slipway-line-{}", "ab".repeat(16));
+    bind(&own, &SocketAddrUnix::new_abstract_name(token.as_bytes()).expect("a name")).expect("binds");
+    connect(&own, &SocketAddrUnix::new(&path).expect("a path")).expect("connects");
+    send(&own, b"x", SendFlags::empty()).expect("sends");
+    let mut answer = [0; 8];
+    assert_eq!(recv(&own, &mut answer, RecvFlags::empty()).map(|(count, _)| count), Ok(1));
+    assert_eq!((told.next().as_deref(), server.connections(&path, "ring")), (Some("b''"), 0));
+    offers.wait().expect("ends");
+}
+
+/// An offer, and what comes of it: see docs/ring-abi.md, "The line's socket".
+const OFFER: &str = "
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect('\\0slipway-hub-' + sys.argv[1])
+s.send(b'\\1\\2' + (1 << 20).to_bytes(8, 'little') + b'\\xab' * 16)
+print('sent', flush=True), print(s.recv(64))";
+
+/// A question for the status, and whether it is answered.
+const QUESTION: &str = "
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect('\\0slipway-hub-' + sys.argv[1])
+s.send(b'\\2\\2')
+print(len(s.recv(9999)) > 9)";
