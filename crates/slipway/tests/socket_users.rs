@@ -8,9 +8,7 @@ use harness::{
 };
 use rustix::{
     fd::OwnedFd,
-    net::{
-        AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept, bind, connect, listen, recv, send, socket,
-    },
+    net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept, bind, connect, listen, recv, send, socket},
 };
 use slipway_test_support::{built, succeed, watchdog};
 use std::{

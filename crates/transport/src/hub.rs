@@ -404,7 +404,9 @@ impl Hub {
                 }
             }
             // Who is connected is no other user's business.
-            Heard::Message(Message::Query) if credentials::peer(&fd).is_ok_and(|asks| [0, geteuid().as_raw()].contains(&asks.uid)) => {
+            Heard::Message(Message::Query)
+                if credentials::peer(&fd).is_ok_and(|asks| [0, geteuid().as_raw()].contains(&asks.uid)) =>
+            {
                 let status = self.status(state);
                 // A question whose answer doesn't fit the socket's queue is cut short; blocking
                 // here would stop the server.
