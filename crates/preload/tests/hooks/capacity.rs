@@ -71,6 +71,26 @@ fn a_short_write_is_whole_or_refused() {
 }
 
 #[test]
+fn what_poll_calls_writable_takes_a_short_write() {
+    hooked(|| {
+        let _step = Step::begin("writable");
+        let server = Server::listen();
+        let c = server.connection();
+        set_nonblocking(c.client, true);
+        // Of no size that divides the ring.
+        let data = pattern(0, 1000);
+        let mut sent = 0;
+        while ready(c.client, POLLOUT) == POLLOUT {
+            assert_eq!(outcome(call!(write(c.client, data.as_ptr().cast(), data.len()))).value as usize, data.len());
+            sent += data.len();
+        }
+        assert!(sent > RING / 2, "{sent}");
+        assert_eq!(read_up_to(c.server, sent).len(), sent);
+        assert_eq!(ready(c.client, POLLOUT), POLLOUT);
+    });
+}
+
+#[test]
 fn a_blocked_writer_is_released_by_the_reader() {
     hooked(|| {
         let _step = Step::begin("a blocked writer");
