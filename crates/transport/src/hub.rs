@@ -219,7 +219,7 @@ impl Hub {
     /// The program waits for the gate in `set`.
     pub fn join(&self, set: &Arc<EpollSet>) {
         let mut sets = locked(&self.sets);
-        sets.retain(|set| set.strong_count() > 0);
+        sets.retain(|known| known.strong_count() > 0 && !std::ptr::eq(known.as_ptr(), Arc::as_ptr(set)));
         sets.push(Arc::downgrade(set));
     }
 

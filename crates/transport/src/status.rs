@@ -134,6 +134,12 @@ pub enum StatusError {
         /// The socket that answered.
         path: PathBuf,
     },
+    /// It was asked, and has gone.
+    #[error("the server at {path} ended, or gave up its hub, without an answer")]
+    Unanswered {
+        /// The socket that was tried.
+        path: PathBuf,
+    },
     /// It doesn't answer.
     #[error("the server at {path} did not answer within {seconds} seconds; it may be stopped")]
     NoAnswer {
@@ -204,6 +210,7 @@ pub fn query_hub(hub: &str, start: String) -> Result<ServerStatus, StatusError> 
                     socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
                         .and_then(|nudge| connect(&nudge, &SocketAddrUnix::new(&path)?));
             }
+            Heard::Gone => return Err(StatusError::Unanswered { path }),
             _ => return Err(StatusError::BadAnswer { path }),
         }
     }

@@ -1,6 +1,7 @@
 //! Programs that call the kernel by number, as libuv does, or past the C library.
 
 use libc::{EPOLLIN, SYS_close, SYS_io_uring_setup};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use slipway_transport::status::Transport;
 use std::thread;
 
@@ -8,7 +9,7 @@ use crate::support::{
     Fd, Server,
     calls::{call, close_all, errno, good, read_up_to, write_all},
     connection::watch,
-    hooked,
+    hooked, hooked_with,
     watchdog::Step,
 };
 
@@ -65,6 +66,45 @@ fn a_descriptor_that_no_hook_sees_closed() {
                 close_all([client, accepted, c.client]);
             });
         }
+        call!(close(set));
+    });
+}
+
+/// As Bun does: the C library's calls, but for the wait.
+#[test]
+fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("epoll_pwait by its number");
+        let server = Server::listen();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        watch(set, server.listener, EPOLLIN as u32, 1);
+        let c = server.fresh_connection();
+        watch(set, c.server, EPOLLIN as u32, 2);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        let mut wait = |time: i32| {
+            event.u64 = 0;
+            let none = std::ptr::null::<u8>();
+            (call!(syscall(libc::SYS_epoll_pwait, set, &raw mut event, 1, time, none, 8)), { event.u64 })
+        };
+        for _ in 0..100 {
+            write_all(c.client, b"?");
+            assert_eq!(wait(-1), (1, 2));
+            assert_eq!(read_up_to(c.server, 1), b"?");
+            write_all(c.server, b"!");
+            assert_eq!(read_up_to(c.client, 1), b"!");
+        }
+        // Somebody comes to the hub.
+        let asks = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a socket");
+        let hub =
+            std::path::Path::new(&std::env::var_os("SLIPWAY_RUNTIME_DIR").expect("set")).join(format!("x11-{}", server.display));
+        rustix::net::connect(&asks, &SocketAddrUnix::new(hub).expect("a path")).expect("a hub");
+        assert_eq!(wait(0), (0, 0));
+        assert_eq!(server.transports(), [Transport::Socket]);
+        // Once the hooks see a wait, the connection may go over.
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        assert_eq!(call!(epoll_wait(set, &raw mut event, 1, 0)), 0);
+        (0..1000).for_each(|_| c.exchange());
+        assert_eq!(server.transports(), [Transport::Ring]);
         call!(close(set));
     });
 }

@@ -89,6 +89,8 @@ struct State {
     took_over_at: u64,
     /// Of a process whose connections go over ports.
     office: Option<Arc<Office>>,
+    /// Hubs that the set serves from its first wait on.
+    hubs: Vec<Weak<Hub>>,
     turn: usize,
 }
 
@@ -112,6 +114,9 @@ pub struct EpollSet {
     exposed: AtomicU32,
     /// 1: there is something in [`State::drained`].
     has_drained: AtomicU32,
+    /// 1: the program has waited for it by the hooks. Till then nothing of ours stirs in the kernel's set: the program may wait for that by system calls of its
+    /// own, and would be told of what it has not asked for.
+    waited: AtomicU32,
 }
 
 impl EpollSet {
@@ -131,6 +136,7 @@ impl EpollSet {
             nested: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
             has_drained: AtomicU32::new(0),
+            waited: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
         state.next_tag = set.first_tag;
@@ -387,15 +393,34 @@ impl EpollSet {
 
     /// Lets the set serve a hub while its program waits.
     pub fn add_hub(self: &Arc<Self>, hub: &Arc<Hub>) {
-        let mut state = locked(&self.state);
-        if state.hub_tag(hub).is_some() {
-            return;
-        }
-        let tag = state.tag(Tag::Hub(Arc::downgrade(hub)));
         hub.join(self);
-        if let Some(gate) = hub.gate() {
-            let _ = self.register(gate.as_fd(), epoll::EventFlags::IN, tag);
+        let mut state = locked(&self.state);
+        state.hubs.push(Arc::downgrade(hub));
+        if self.is_waited_for() {
+            self.take_hubs(&mut state);
         }
+    }
+
+    fn take_hubs(&self, state: &mut State) {
+        for hub in std::mem::take(&mut state.hubs).iter().filter_map(Weak::upgrade) {
+            if state.hub_tag(&hub).is_none() {
+                let tag = state.tag(Tag::Hub(Arc::downgrade(&hub)));
+                let gate = hub.gate();
+                gate.iter().for_each(|gate| _ = self.register(gate.as_fd(), epoll::EventFlags::IN, tag));
+            }
+        }
+    }
+
+    /// Whether the program waits for the set by the hooks.
+    pub fn is_waited_for(&self) -> bool {
+        self.waited.load(SeqCst) != 0
+    }
+
+    #[cold]
+    fn begin_waiting(&self) {
+        let mut state = locked(&self.state);
+        self.waited.store(1, SeqCst);
+        self.take_hubs(&mut state);
     }
 
     /// A hub that the set serves has a new gate.

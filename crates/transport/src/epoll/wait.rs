@@ -65,6 +65,9 @@ struct Course {
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
+        if !self.is_waited_for() {
+            self.begin_waiting();
+        }
         let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
         let result = self.wait_here(out, max, timeout, poller, &mut scratch);
         let _ = SCRATCH.try_with(|kept| kept.set(scratch));

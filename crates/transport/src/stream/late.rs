@@ -68,14 +68,15 @@ impl Stream {
         }
     }
 
-    /// Gets the line, if that can be: no other process has the connection, and no thread sleeps that would not hear the line.
+    /// Gets the line, if that can be: no other process has the connection, no thread sleeps that would not hear the line, and its sets are waited for by
+    /// the hooks.
     #[cold]
     pub(super) fn get_line(&self, used: u32) {
         let after = Settings::get().after;
         // For the next time: one that does not find it looks more and more seldom.
         self.due.store(used.saturating_add((used.saturating_sub(after)).max(1)), Relaxed);
         let common = &self.state.common;
-        if common.heirs.load(Relaxed) != 0 {
+        if common.heirs.load(Relaxed) != 0 || !self.sets().iter().all(|set| set.is_waited_for()) {
             return;
         }
         common.sleepers.if_none(|| {

@@ -106,7 +106,8 @@ impl Stream {
         if tx.full.load(Relaxed) == 0 {
             let has_room = |cursor: &mut _| segment.tx.free(cursor, 1).map_or(true, |space| space > 0);
             // First as far as the reader is known to have come.
-            return has_room(&mut cursor) && (enough(cursor.tail - cursor.head_seen) || segment.tx.unread(&mut cursor).map_or(true, enough));
+            return has_room(&mut cursor)
+                && (enough(cursor.tail - cursor.head_seen) || segment.tx.unread(&mut cursor).map_or(true, enough));
         }
         let writable = segment.tx.unread(&mut cursor).map_or(true, enough) && !self.awaits_reader(segment);
         if writable {

@@ -75,7 +75,7 @@ impl Stream {
         self.sets().iter().for_each(|set| set.alert(self));
     }
 
-    fn sets(&self) -> Vec<Arc<EpollSet>> {
+    pub(super) fn sets(&self) -> Vec<Arc<EpollSet>> {
         locked(&self.sets).iter().filter_map(Weak::upgrade).collect()
     }
 }
