@@ -6,7 +6,7 @@ use harness::build::{build_c, scratch_in_target};
 use harness::process::clean;
 use harness::{Running, SLIPWAY};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -165,4 +165,37 @@ fn descriptors_that_stand_for_links() {
     assert!(native.status.success(), "{native:?}");
     let native = String::from_utf8(native.stdout).expect("UTF-8");
     assert_eq!(run(&dir("layer"), &["--discard"], &["/usr/bin/python3", "-c", STANDS]), native);
+}
+
+/// What is in the working directory by the links that /proc has to it.
+const BY_PROC: &str = r#"
+import os, subprocess
+here = os.getcwd()
+for at in "/proc/self/cwd", "/proc/thread-self/cwd", "//proc/self/cwd", here + "/link":
+    print(open(at + "/file").read(), [subprocess.call([at + name]) for name in ("/script", "/true")])
+    print(os.fstat(os.open(at + "/file", os.O_PATH)).st_size, sorted(os.listdir("/proc/self/fd/%d" % os.open(at, os.O_PATH))))
+    print(os.readlink("/proc/self/fd/%d" % os.open(at + "/dir", os.O_PATH | os.O_DIRECTORY)).replace(here, "HERE"))
+print(open("/proc/self/task/%d/cwd/file" % os.getpid()).read())
+"#;
+
+#[test]
+fn a_command_finds_its_first_directory_in_proc() {
+    let scratch = scratch_in_target();
+    let dir = |name: &str| {
+        let dir = scratch.path().join(name);
+        fs::create_dir_all(dir.join("dir")).expect("mkdir");
+        fs::copy("/bin/true", dir.join("true")).expect("copy");
+        for (name, text) in [("file", "of the host"), ("script", "#!/bin/sh\nexit 3\n")] {
+            fs::write(dir.join(name), text).expect("write");
+        }
+        fs::set_permissions(dir.join("script"), fs::Permissions::from_mode(0o755)).expect("chmod");
+        symlink("/proc/self/cwd", dir.join("link")).expect("link");
+        dir
+    };
+    let native = Command::new("/usr/bin/python3").args(["-c", BY_PROC]).current_dir(dir("host")).output().expect("run");
+    assert!(native.status.success(), "{native:?}");
+    for (number, options) in MODES.iter().enumerate() {
+        let printed = run(&dir(&number.to_string()), &[*options, &["--discard"]].concat(), &["/usr/bin/python3", "-c", BY_PROC]);
+        assert_eq!(printed.as_bytes(), native.stdout, "{options:?}");
+    }
 }

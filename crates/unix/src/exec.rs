@@ -61,7 +61,7 @@ struct Run {
 
 /// The kernel's working directory, and scripts that are about to run.
 pub(crate) struct Execs {
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// Links tell when they are read.
     is_told: bool,
     /// By process.

@@ -74,12 +74,14 @@ pub(crate) fn supervise(
     let old = rustix::process::umask(Mode::empty());
     server.tasks.start_with(old.as_raw_mode());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // In the kernel's working directory of the command, a path over /proc/self/cwd leads the server where it leads the command.
+    rustix::process::chdir(kernel_dir)?;
     let (to_command, from_command) = std::os::unix::net::UnixStream::pair().map_err(|_| Errno::MFILE)?;
     let (failure, tell_failure) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let place = server.in_path(program.program.name);
     let Some(command) = sys::fork()? else {
         rustix::process::umask(old);
-        become_command(program, place.as_deref(), server.loader.look, kernel_dir, &from_command, tell_failure.into());
+        become_command(program, place.as_deref(), server.loader.look, &from_command, tell_failure.into());
     };
     drop((from_command, tell_failure));
     // The command has the limit that it was started with.
@@ -130,7 +132,6 @@ fn become_command(
     program: &Started<'_>,
     place: Option<&OsStr>,
     look: Option<Look>,
-    kernel_dir: &Path,
     to: &std::os::unix::net::UnixStream,
     mut failure: File,
 ) -> ! {
@@ -138,7 +139,6 @@ fn become_command(
         let prepared = (|| {
             // Without the server nothing is safe.
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            rustix::process::chdir(kernel_dir)?;
             rustix::thread::set_no_new_privs(true)?;
             if program.program.contain {
                 sys::confine()?;

@@ -109,7 +109,7 @@ impl Server {
             return Err(Errno::ADDRINUSE);
         }
         let mask = self.tasks.umask(caller.pid);
-        let bound = &mut self.bound;
+        let (bound, home) = (&mut self.bound, &self.execs.dir);
         self.view.make_with(&resolved.path, |root, name| {
             let name = TreePath::literal(name);
             let address = bound.address(name.name(), &path);
@@ -119,7 +119,7 @@ impl Server {
             let old = umask(Mode::from_raw_mode(mask));
             let result = bind(&socket, &to);
             umask(old);
-            let _ = chdir("/");
+            let _ = chdir(home);
             result.map(|()| bound.remember(address, path))
         })?;
         Ok(Answer::Value(0))
