@@ -55,7 +55,7 @@ static int absent(struct frame *f, struct found *found) { return note(found, LOG
 static int may_be_served(const struct found *found) { return found->is_upper || found->is_dir; }
 
 /* Whether a link was found that is the server's. */
-static int is_served_link(const struct found *found, u32 mode) { return is_link(mode) && (found->is_dir || !is_seen_link(found)); }
+static int is_served_link(const struct found *found, u32 mode, u64 len) { return is_link(mode) && (found->is_dir || !is_seen_link(found, len)); }
 
 /* Opens a file of the topmost layer's. A directory on the way may have become a link meanwhile, which leads out of there. */
 static long open_upper(const struct found *found, u64 flags) {
@@ -153,7 +153,7 @@ static int do_open_link(struct frame *f, struct state *s, int dir, const char *t
   } how = {flags & ~(u64)O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
   if (!(flags & O_NOFOLLOW) || flags & ~(u64)(O_PATH | O_NOFOLLOW | O_CLOEXEC | O_LARGEFILE) || locate(s, dir, text, &found) != NATIVE) return 0;
   if (gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || !is_link(st.mode)) return 0;
-  if (!is_seen_link(&found)) return 0;
+  if (!is_seen_link(&found, st.size)) return 0;
   long fd = gate(SYS_openat2, found.dir, (long)found.real, (long)&how, sizeof how, 0);
   return fd >= 0 || fd == -EMFILE || fd == -ENFILE ? answer(f, fd) : 0;
 }
@@ -232,7 +232,7 @@ again:;
   if (way == BOTH) return do_stat_both(f, &found, buffer);
   long result = gate(SYS_newfstatat, found.dir, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result == 0 && may_be_served(&found) && (is_served_link(&found, buffer->mode) || !show(buffer->dev, &buffer->ino, buffer->mode))) return 0;
+  if (result == 0 && may_be_served(&found) && (is_served_link(&found, buffer->mode, buffer->size) || !show(buffer->dev, &buffer->ino, buffer->mode))) return 0;
   if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) {
     if (links++ >= LINKS || !(text = target(&found, to))) return 0;
     dir = AT_FDCWD;
@@ -269,7 +269,7 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
   /* 0x6000: whether another machine is asked. */
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | 0x6000) || !can_read(s, (u64)text)) return 0;
   flags |= AT_SYMLINK_NOFOLLOW;
-  mask |= STATX_TYPE | STATX_INO;
+  mask |= STATX_TYPE | STATX_INO | STATX_SIZE;
   if (text[0] == 0) {
     if (!(flags & AT_EMPTY_PATH) || dir == AT_FDCWD) return 0;
     long result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
@@ -284,7 +284,7 @@ again:;
   long result = gate(SYS_statx, found.dir, (long)found.real, flags, mask, (long)buffer);
   if (result == -ENOENT) return absent(f, &found);
   u32 mode = *(unsigned short *)(buffer + 28);
-  if (result == 0 && may_be_served(&found) && (is_served_link(&found, mode) || !show_statx(buffer))) return 0;
+  if (result == 0 && may_be_served(&found) && (is_served_link(&found, mode, *(u64 *)(buffer + 40)) || !show_statx(buffer))) return 0;
   if (result != 0 || !is_link(mode) || !follows) return answer(f, result);
   if (links++ >= LINKS || !(text = target(&found, to))) return 0;
   dir = AT_FDCWD;
@@ -350,9 +350,10 @@ static int do_readlink(struct frame *f, struct state *s, int dir, const char *te
   if (way == ABSENT) return absent(f, &found);
   if (way == BOTH && is_host_dir(&found)) return answer(f, -EINVAL);
   if (way == SERVED || way == BOTH) return 0;
+  if (found.is_upper && size < MARK_LEN) return 0;
   long result = gate(SYS_readlinkat, found.dir, (long)found.real, (long)buffer, size, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result >= 0 && (!is_seen_link(&found) || !note(&found, LOG_LINK))) return 0;
+  if (result >= 0 && (!is_seen_link(&found, result) || !note(&found, LOG_LINK))) return 0;
   return answer(f, result);
 }
 

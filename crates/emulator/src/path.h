@@ -336,21 +336,19 @@ static enum way locate(struct state *s, int from, const char *text, struct found
   return way == BOTH ? SERVED : way;
 }
 
-/* Begins the text of a mark that is a link: a name has become one since it was found. */
-enum { MARK_START = 1 };
+/* The length of a mark that is a link: a name has become one since it was found. Links of this length are the server's, since to read one changes
+ * its time of access. */
+enum { MARK_LEN = 18 };
 
-/* Whether a link that was found is there for the program. */
-__attribute__((noinline)) static int is_seen_link(const struct found *f) {
-  char first = MARK_START;
-  return !f->is_upper || (gate(SYS_readlinkat, f->dir, (long)f->real, (long)&first, 1, 0) == 1 && first != MARK_START);
-}
+/* Whether a link of this length, which was found, is there for the program. */
+static int is_seen_link(const struct found *f, u64 len) { return !f->is_upper || len != MARK_LEN; }
 
 /* The path that a link leads to, which was found: put into `to`, of LONGEST bytes. None: the server knows. */
 static const char *target(struct found *f, char *to) {
   long dir = 0, len = 0;
   if (f->dir != AT_FDCWD || f->is_dir) return 0;
   long count = gate(SYS_readlinkat, AT_FDCWD, (long)f->real, (long)f->named, NAMED_MAX, 0);
-  if (count < 1 || count >= LONGEST || (f->is_upper && f->named[0] == MARK_START)) return 0;
+  if (count < 1 || count >= LONGEST || !is_seen_link(f, count)) return 0;
   if (f->named[0] != '/') {
     /* Relative to the link's directory. */
     while (len < LONGEST && f->name[len]) {

@@ -112,6 +112,19 @@ fn other_looks() {
     assert_eq!(run(Some(&[])), host);
 }
 
+/// A look at a link reads it only where the program does: that changes its time of access. One of the links is as long as a mark.
+#[test]
+fn looks_at_links_leave_their_times() {
+    let script = "import os
+for target in ('file', 'a' * 18):
+    os.symlink(target, target[0]); os.utime(target[0], (1, 2), follow_symlinks=False)
+    print([os.lstat(target[0]).st_atime for _ in range(3)], os.readlink(target[0]), os.path.exists(target[0]))";
+    let make = |dir: &Path| fs::create_dir_all(dir).expect("mkdir");
+    let native = printed(script, None, make);
+    assert_eq!(printed(script, Some(&[]), make), native);
+    assert_eq!(printed(script, Some(&["--net-only"]), make), native);
+}
+
 /// More names and directories than the index has on its first pages, looked at twice, by two processes.
 #[test]
 fn a_large_layer() {
