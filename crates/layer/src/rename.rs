@@ -167,7 +167,7 @@ impl View {
             return self.copy_up(found, false);
         }
         let top = self.top_index()?;
-        let is_whole = matches!(self.in_top(&found.path), Some(Node::Dir(_))) && !self.shows_below(&found.path);
+        let is_whole = matches!(self.in_top(&found.path), Some(Node::Dir(dir)) if dir.opaque || !self.shows_below(&found.path));
         if is_whole {
             // Where it hides nothing, those that watch it see no mark appear.
             if let Some(Node::Dir(dir)) = self.in_top(&found.path)
@@ -227,7 +227,7 @@ impl View {
             let node = self.gather(&below, &to.join(&entry.name), links)?;
             dir.entries.insert(entry.name, node);
         }
-        copy_attributes(self.at(found.place, &found.path), at, &found.stat)?;
+        copy_attributes(self.at(found.place, &found.path), at, &self.shown(found))?;
         self.enter_copy(to.relative(), found)?;
         Ok(Node::Dir(dir))
     }

@@ -1,7 +1,7 @@
 //! Whose copies files are: which numbers they show.
 
-use rustix::fs::Stat;
-use slipway_layer::View;
+use rustix::fs::{Mode, RenameFlags, Stat};
+use slipway_layer::{Kept, View};
 use std::{fs, io::Write, os::unix::fs::MetadataExt};
 
 mod common;
@@ -80,4 +80,30 @@ fn a_layer_above_one_that_was_kept_shows_the_hosts_numbers() {
     let kept = fs::metadata(bench.host().join("dir/a")).expect("stat").ino();
     let shown = shown(&open(&["above"]), "dir/a").st_ino;
     assert!(kept != number && shown != number, "the number is free");
+}
+
+#[test]
+fn a_directory_that_is_the_layers_is_moved_and_not_copied() {
+    let bench = copied();
+    bench.change(|view| {
+        let find = |view: &View, name: &str| view.find(&path(name)).expect("find");
+        let number = |view: &View, name: &str| find(view, name).stat.st_ino;
+        // It hides the host's.
+        view.remove(&find(view, "dir/a"), false).expect("remove");
+        view.remove(&find(view, "dir"), true).expect("rmdir");
+        view.make_dir(&path("dir"), Mode::RWXU).expect("mkdir");
+        bench.put(view, "dir/new", "new");
+        view.make_dir(&path("other"), Mode::RWXU).expect("mkdir");
+        let (dir, other) = (number(view, "dir"), number(view, "other"));
+        for _ in 0..2 {
+            view.rename(&find(view, "dir"), &path("other"), RenameFlags::EXCHANGE).expect("exchange");
+        }
+        assert_eq!([number(view, "dir"), number(view, "other")], [dir, other]);
+        view.rename(&find(view, "dir"), &path("moved"), RenameFlags::empty()).expect("rename");
+        assert_eq!(number(view, "moved"), dir);
+        assert!(view.find(&path("dir")).is_err());
+    });
+    assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
+    assert_eq!(bench.text("moved/new"), "new");
+    assert!(!bench.host().join("dir").exists() && bench.host().join("other").exists());
 }

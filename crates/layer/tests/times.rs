@@ -1,12 +1,13 @@
 //! Times of directories that were there before: what a program set is a change, what follows from changes of names is none.
 
-use rustix::fs::{Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{Mode, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use slipway_layer::{Attribute, Kept, Kind, View};
 use std::{
     fs,
     os::unix::fs::MetadataExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
+    time::UNIX_EPOCH,
 };
 
 mod common;
@@ -113,4 +114,23 @@ fn a_part_is_kept_with_its_time() {
     assert_eq!(changed(&bench), ["/again", "/mode", "/twice"]);
     assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
     assert_kept(&bench);
+}
+
+#[test]
+fn a_directory_that_was_changed_and_moves_keeps_the_time_that_it_showed() {
+    let bench = Bench::over(
+        |host| {
+            fill(host);
+            fs::File::open(host.join("again")).and_then(|dir| dir.set_modified(UNIX_EPOCH)).expect("set");
+        },
+        |bench, view| bench.put(view, "again/new", "new"),
+    );
+    bench.change(|view| {
+        let dir = view.find(&path("again")).expect("find");
+        let time = |stat: Stat| (stat.st_mtime, stat.st_mtime_nsec);
+        let shown = time(view.shown(&dir));
+        assert!(shown.0 > 0);
+        view.rename(&dir, &path("moved"), RenameFlags::empty()).expect("rename");
+        assert_eq!(time(view.shown(&view.find(&path("moved")).expect("find"))), shown);
+    });
 }

@@ -112,3 +112,40 @@ fn other_devices_stay_as_they_are() {
     }
     assert_eq!(print(), before);
 }
+
+/// Names and attributes of what the kernel has.
+const KERNELS: &str = r#"
+import os, socket, sys
+def say(act):
+    try: print(act(), end="; ")
+    except OSError as error: print(error.strerror, end="; ")
+for dir in sys.argv[1:]:
+    name = dir + "/slipway-test"
+    for act in [lambda: os.mkdir(name), lambda: os.symlink("x", name), lambda: os.mknod(name), lambda: open(name, "x"), lambda: os.link("file", name),
+                lambda: socket.socket(socket.AF_UNIX).bind(name), lambda: os.rename("file", name), lambda: os.open(dir, os.O_WRONLY | os.O_TMPFILE)]:
+        say(act)
+    print(os.path.lexists(name))
+"#;
+
+const CHANGES: &str = r#"
+for act in [lambda: os.rmdir("/sys/kernel"), lambda: os.rename("/sys/kernel", "/sys/slipway-test"), lambda: os.rename("/sys/kernel", "moved"), lambda: os.unlink("/dev/pts/ptmx"),
+            lambda: os.chmod("/sys/kernel", 0o755), lambda: os.utime("/proc/version"), lambda: os.utime(os.open("/proc/version", os.O_RDONLY)), lambda: os.truncate("/proc/version", 0)]:
+    say(act)
+"#;
+
+#[test]
+fn what_the_kernel_has_gets_no_names_in_a_layer() {
+    let dir = scratch_in_target();
+    fs::write(dir.path().join("file"), "of the host").expect("write");
+    let refused = "Read-only file system; ".repeat(8);
+    let (script, dirs) = ([KERNELS, CHANGES].concat(), ["/sys", "/sys/kernel", "/sys/fs/cgroup", "/dev/pts"]);
+    for options in [&[][..], &["--net-only"], &["--contain"]] {
+        let words = [&["/usr/bin/python3", "-c", &script][..], &dirs].concat();
+        let Some(said) = run_unchanged(dir.path(), options, &words) else { continue };
+        assert_eq!(said, format!("{refused}False\n").repeat(4) + &refused, "{options:?}");
+    }
+    // What is let through is refused by the kernel.
+    let words = ["/usr/bin/python3", "-c", KERNELS, "/sys"];
+    let native = run(dir.path(), &words).stdout;
+    assert_eq!(run_unchanged(dir.path(), &["--allow-write", "/sys"], &words), Some(native));
+}

@@ -71,7 +71,7 @@ for one in kept:
 for count in range(3):
     os.unlink("./dot"); make("./dot")
 os.chdir("d"); make("../dots")
-for name in ["../dots", ".", "none/x"]:
+for name in ["../dots", ".", "none/x", "none/", "../dots/", "none/./"]:
     try:
         socket.socket(socket.AF_UNIX).bind(name)
     except OSError as error:

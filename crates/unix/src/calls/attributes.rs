@@ -29,6 +29,9 @@ enum Target {
 
 impl Server {
     fn change(&mut self, found: &Found, attribute: &Attribute<'_>) -> Reply {
+        if self.is_of_system(&found.path) {
+            return Err(Errno::ROFS);
+        }
         if found.place == Place::Host && is_device(&found.stat) && !self.view.is_through(&found.path) {
             let held = self.hold(found)?;
             if found.path.is_within(&TreePath::literal("dev")) || is_terminal(&held) {
@@ -96,6 +99,7 @@ impl Server {
         // The number may be another file's by the time that the kernel looks.
         let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
         let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
+            Object::Named(path, _) if self.is_of_system(&path) => return Err(Errno::ROFS),
             Object::Named(path, is_top) if !is_top && !self.view.is_through(&path) => path,
             Object::Unnamed if fetched.as_ref().is_some_and(|open| self.is_hosts_file(open) != Ok(false)) => {
                 return Err(Errno::ACCESS);

@@ -16,7 +16,20 @@ impl Server {
     /// A name that must be free.
     fn free_name(&mut self, caller: Caller, dir: i32, path: u64, may_be_dir: bool) -> Result<TreePath, Errno> {
         let text = read_string(caller.tid, path, PATH_MAX)?;
-        self.lookup_last(caller, dir, &text)?.free(may_be_dir)
+        self.free_path(caller, dir, &text, may_be_dir)
+    }
+
+    /// The same of a path that was read.
+    pub(super) fn free_path(&mut self, caller: Caller, dir: i32, path: &[u8], may_be_dir: bool) -> Result<TreePath, Errno> {
+        let free = self.lookup_last(caller, dir, path)?.free(may_be_dir)?;
+        self.may_name(&free)?;
+        Ok(free)
+    }
+
+    /// Where names stand for what the kernel has, one in the layer would stand for nothing. In /proc, the kernel makes and removes none.
+    pub(super) fn may_name(&self, path: &TreePath) -> Result<(), Errno> {
+        let is_kernels = ["sys", "dev/pts"].iter().any(|dir| path.is_within(&TreePath::literal(dir)));
+        if is_kernels && !self.opened_by_rule(path) { Err(Errno::ROFS) } else { Ok(()) }
     }
 
     /// What calls that change a name find there.
@@ -67,6 +80,7 @@ impl Server {
         let text = read_string(caller.tid, path, PATH_MAX)?;
         let is_dir = flags & libc::AT_REMOVEDIR != 0;
         let found = self.lookup_last(caller, dir, &text)?.to_remove(&text, is_dir)?;
+        self.may_name(&found.path)?;
         self.view.remove(&found, is_dir)?;
         self.left(&found);
         self.vacated(&found);
@@ -103,6 +117,8 @@ impl Server {
         let old = self.lookup_last(caller, from_dir, &from)?;
         let new = self.lookup_last(caller, to_dir, &to)?;
         let found = old.to_rename(&from, &new, &to, flags.contains(RenameFlags::EXCHANGE))?;
+        self.may_name(&found.path)?;
+        self.may_name(&new.path)?;
         // A look that finds the old name gone must not miss the new one.
         self.index.iter().for_each(|index| index.serve(&new.path));
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
@@ -129,7 +145,7 @@ impl Server {
         let found: Found = old.found.clone().ok_or(Errno::NOENT)?;
         let new = self.free_name(caller, to_dir, to, false)?;
         if let Some(found) = self.named_by(&old) {
-            return done(self.view.link(&found, &new));
+            return self.link_found(&found, &new);
         }
         if old.is_magic {
             // /proc/self/fd/N of a file without a name.
@@ -140,7 +156,12 @@ impl Server {
                 rustix::fs::open(old.path.to_path(), rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC, Mode::empty())?;
             return self.link_opened(&open, &new);
         }
-        done(self.view.link(&found, &new))
+        self.link_found(&found, &new)
+    }
+
+    fn link_found(&mut self, found: &Found, new: &TreePath) -> Reply {
+        self.may_name(&found.path)?;
+        done(self.view.link(found, new))
     }
 
     /// Gives what is open one more name. The layer's own files the kernel finds by the descriptor, whatever became of their names.
@@ -148,7 +169,7 @@ impl Server {
         if let Object::Named(name, false) = self.object_here(open)? {
             let stat = fstat(open)?;
             match self.found_still(stat, &name).or_else(|| self.found_elsewhere(stat)) {
-                Some(found) => return done(self.view.link(&found, new)),
+                Some(found) => return self.link_found(&found, new),
                 // It was removed in the layer, or replaced.
                 None if !self.view.is_through(&name) => return Err(Errno::NOENT),
                 None => {}

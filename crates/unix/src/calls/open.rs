@@ -163,6 +163,7 @@ impl Server {
             if flags.contains(OFlags::DIRECTORY) {
                 return Err(Errno::INVAL);
             }
+            self.may_name(&resolved.path)?;
             let mode = self.mode_of_new(caller, &resolved.path.parent(), mode);
             if asker.opens(&resolved.path, self.view.is_through(&resolved.path)) && self.may_open(flags, mode) {
                 self.view.make_node(&resolved.path, FileType::RegularFile, mode, 0)?;
@@ -185,10 +186,10 @@ impl Server {
             return self.open_path_only(path, &resolved, found, flags, cloexec);
         }
         // A disk has no names in it that the server could look up.
-        if writes && (self.is_of_system(found) || kind == FileType::BlockDevice && !self.opened_by_rule(&found.path)) {
+        if writes && (self.is_of_system(&found.path) || kind == FileType::BlockDevice && !self.opened_by_rule(&found.path)) {
             return Err(Errno::ROFS);
         }
-        if resolved.is_magic || self.is_kernels(found) {
+        if resolved.is_magic || is_kernels(&found.path) {
             return self.open_kernels(caller, path, &resolved, flags, cloexec);
         }
         match kind {
@@ -335,19 +336,14 @@ impl Server {
         is_loader
     }
 
-    fn is_kernels(&self, found: &Found) -> bool {
-        found.path.is_within(&TreePath::literal("proc"))
-    }
-
     /// What sets the whole machine: /sys, and of /proc all but processes.
-    fn is_of_system(&self, found: &Found) -> bool {
-        let is_process = found.path.components().nth(1).is_some_and(|name| name.iter().all(u8::is_ascii_digit));
-        let is_of_system = found.path.is_within(&TreePath::literal("sys")) || self.is_kernels(found) && !is_process;
-        is_of_system && found.kind() == FileType::RegularFile && !self.opened_by_rule(&found.path)
+    pub(super) fn is_of_system(&self, path: &TreePath) -> bool {
+        let is_process = path.components().nth(1).is_some_and(|name| name.iter().all(u8::is_ascii_digit));
+        (path.is_within(&TreePath::literal("sys")) || is_kernels(path) && !is_process) && !self.opened_by_rule(path)
     }
 
     /// Whether the user lets changes of a name through, beyond what always goes.
-    fn opened_by_rule(&self, path: &TreePath) -> bool {
+    pub(super) fn opened_by_rule(&self, path: &TreePath) -> bool {
         self.view.rules.through.iter().any(|rule| path.is_within(rule) && *rule != TreePath::literal("proc"))
     }
 
@@ -422,7 +418,7 @@ impl Server {
 
     /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself.
     fn open_path_only(&mut self, path: &[u8], resolved: &Resolved, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
-        if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && self.is_kernels(found) {
+        if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && is_kernels(&found.path) {
             return Ok(Answer::Continue);
         }
         // The C library's lchmod opens a link so, and says the same of one.
@@ -440,6 +436,7 @@ impl Server {
         if found.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
         }
+        self.may_name(&found.path)?;
         let place = if self.view.is_through(&found.path) {
             Place::Host
         } else {
@@ -510,6 +507,10 @@ fn check_how(flags: u64, mode: u64, resolve: u64) -> Result<(), Errno> {
         || has(libc::O_PATH) && flags & !(OF_PATH as u64) != 0
         || has(UNNAMED) && !(has(libc::O_DIRECTORY) && has(libc::O_WRONLY | libc::O_RDWR));
     if is_wrong { Err(Errno::INVAL) } else { Ok(()) }
+}
+
+fn is_kernels(path: &TreePath) -> bool {
+    path.is_within(&TreePath::literal("proc"))
 }
 
 fn writes(flags: OFlags) -> bool {

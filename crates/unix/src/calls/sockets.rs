@@ -104,13 +104,11 @@ impl Server {
     pub(super) fn bind(&mut self, caller: Caller, fd: i32, address: u64, len: i32) -> Reply {
         let Some(path) = path(caller, address, len)? else { return Ok(Answer::Continue) };
         let socket = self.fetch(caller, fd)?;
-        let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, &path, false)?;
-        if resolved.found.is_some() {
-            return Err(Errno::ADDRINUSE);
-        }
+        let free = self.free_path(caller, libc::AT_FDCWD, &path, false);
+        let free = free.map_err(|error| if error == Errno::EXIST { Errno::ADDRINUSE } else { error })?;
         let mask = self.tasks.umask(caller.pid);
         let (bound, home) = (&mut self.bound, &self.execs.dir);
-        self.view.make_with(&resolved.path, |root, name| {
+        self.view.make_with(&free, |root, name| {
             let name = TreePath::literal(name);
             let address = bound.address(name.name(), &path);
             let to = SocketAddrUnix::new(address.as_slice())?;
