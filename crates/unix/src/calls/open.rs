@@ -336,10 +336,15 @@ impl Server {
         is_loader
     }
 
-    /// What sets the whole machine: /sys, and of /proc all but processes.
+    /// What sets the whole machine: all that is in /sys, and in /proc but for processes.
     pub(super) fn is_of_system(&self, path: &TreePath) -> bool {
-        let is_process = path.components().nth(1).is_some_and(|name| name.iter().all(u8::is_ascii_digit));
-        (path.is_within(&TreePath::literal("sys")) || is_kernels(path) && !is_process) && !self.opened_by_rule(path)
+        let mut names = path.components();
+        let is_of_system = match (names.next(), names.next()) {
+            (Some(b"sys"), Some(_)) => true,
+            (Some(b"proc"), Some(name)) => !name.iter().all(u8::is_ascii_digit),
+            _ => false,
+        };
+        is_of_system && !self.opened_by_rule(path)
     }
 
     /// Whether the user lets changes of a name through, beyond what always goes.
