@@ -538,3 +538,27 @@ fn what_has_no_name_is_changed_by_its_descriptors_link() {
         assert_eq!(printed(CHANGES, Some(options), tree), native, "{options:?}");
     }
 }
+
+/// FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR with what a file has.
+const FLAGS: &str = r#"
+import fcntl, os
+def tried(act):
+    try: return act()
+    except OSError as error: return error.strerror
+open("made", "w").close()
+files = [os.open(name, os.O_RDONLY) for name in ("x", "made", "a", "/dev/null")]
+both = [(0x80086601, 0x40086602, 4), (0x801c581f, 0x401c5820, 28)]
+def same(file, get, set, size):
+    return fcntl.ioctl(file, set, fcntl.ioctl(file, get, bytes(size)))[:8].hex()
+print([tried(lambda: same(file, *one)) for file in files for one in both], tried(lambda: fcntl.ioctl(files[-1], both[0][1], bytes(4))))
+"#;
+
+#[test]
+fn the_flags_of_a_file_are_set_to_what_they_are() {
+    let native = printed(FLAGS, None, tree);
+    let more = "print([tried(lambda: fcntl.ioctl(file, 0x40086602, b'\\x20' + bytes(3))) for file in files[:3]])";
+    for options in [&["--net-only"][..], &[]] {
+        let refused = "['Operation not supported', 'Operation not supported', 'Operation not supported']\n";
+        assert_eq!(printed(&[FLAGS, more].concat(), Some(options), tree), format!("{native}{refused}"), "{options:?}");
+    }
+}

@@ -185,13 +185,16 @@ const FORBIDDEN_OLD: &[c_long] = &[libc::SYS_uselib];
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_OLD: &[c_long] = &[];
 
-/// Requests of ioctl that change a file which is open to read: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION,
-/// FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ENABLE_VERITY, FS_IOC_SETFSLABEL, EXT4_IOC_SETVERSION_OLD, FAT_IOCTL_SET_ATTRIBUTES; and those of btrfs that make, change and remove subvolumes:
+/// FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR: programs that restore a file set also what it has already.
+pub(crate) const SET_FLAGS: u32 = 0x4008_6602;
+const FLAG_IOCTLS: &[u32] = &[SET_FLAGS, 0x401c_5820];
+
+/// Other requests of ioctl that change a file which is open to read: FS_IOC_SETVERSION, FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ENABLE_VERITY, FS_IOC_SETFSLABEL, EXT4_IOC_SETVERSION_OLD, FAT_IOCTL_SET_ATTRIBUTES; and those of btrfs that make, change and remove subvolumes:
 /// BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, SNAP_CREATE_V2, SUBVOL_CREATE_V2, SNAP_DESTROY_V2, SUBVOL_SETFLAGS, DEFAULT_SUBVOL,
 /// SET_RECEIVED_SUBVOL.
 #[rustfmt::skip]
 const IOCTLS: &[u32] = &[
-    0x4008_6602, 0x401c_5820, 0x4008_7602, 0x800c_6613, 0x4080_6685, 0x4100_9432, 0x4008_6604, 0x4004_7211,
+    0x4008_7602, 0x800c_6613, 0x4080_6685, 0x4100_9432, 0x4008_6604, 0x4004_7211,
     0x5000_9401, 0x5000_940e, 0x5000_940f, 0x5000_9417, 0x5000_9418, 0x5000_943f, 0x4008_941a, 0x4008_9413, 0xc0c8_9425,
 ];
 
@@ -390,8 +393,9 @@ pub(crate) fn filter(network: bool, contain: bool, look: Option<Look>) -> Vec<so
         with_argument(number, 0, [refused, when(libc::BPF_JSET, libc::CLONE_NEWPID as u32, NOTIFY)].concat());
     }
     let typing = TYPING.iter().filter(|_| contain).flat_map(|request| when(equal, *request, refuse(libc::EPERM)));
+    let flags = FLAG_IOCTLS.iter().flat_map(|request| when(equal, *request, NOTIFY));
     let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP)));
-    with_argument(libc::SYS_ioctl, 1, typing.chain(ioctls).collect());
+    with_argument(libc::SYS_ioctl, 1, typing.chain(flags).chain(ioctls).collect());
     // The server could not read the memory of a process that is not dumpable. It is told that it is not; core files are lost anyway.
     let dumpable =
         [sock_filter { jf: 3, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::PR_SET_DUMPABLE as u32) }, load(argument(1))];

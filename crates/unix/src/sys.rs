@@ -13,6 +13,9 @@ const NEW_LISTENER: libc::c_ulong = 1 << 3;
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 const SET_MODE_FILTER: libc::c_ulong = 1;
 
+/// `struct fsxattr`: flags and a size, a count that setting them leaves alone, a project and a size, and room.
+pub(crate) type Xflags = [u8; 28];
+
 /// `struct seccomp_notif`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,6 +56,8 @@ const SEND: u64 = ioctl_number(3, 1, size_of::<Response>());
 const ID_VALID: u64 = ioctl_number(1, 2, 8);
 const ADD_FD: u64 = ioctl_number(1, 3, size_of::<AddFd>());
 const SET_FLAGS: u64 = ioctl_number(1, 4, 8);
+/// FS_IOC_FSGETXATTR
+const GET_XFLAGS: u64 = 0x801c_581f;
 const CONTINUE: u32 = 1;
 const ADD_FD_SEND: u32 = 2;
 const SYNC_WAKE_UP: u64 = 1;
@@ -61,6 +66,16 @@ fn ioctl<T>(fd: BorrowedFd<'_>, request: u64, argument: &mut T) -> Result<i32, E
     // SAFETY: the requests of this module read and write one structure of the type that their number has the size of.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(argument)) };
     check(result.into()).map(|value| value as i32)
+}
+
+/// A file's flags in the form that all file systems have in common.
+///
+/// # Errors
+/// Those of ioctl.
+pub(crate) fn xflags(file: BorrowedFd<'_>) -> Result<Xflags, Errno> {
+    let mut flags = [0; size_of::<Xflags>()];
+    ioctl(file, GET_XFLAGS, &mut flags)?;
+    Ok(flags)
 }
 
 fn check(result: i64) -> Result<i64, Errno> {

@@ -2,12 +2,13 @@
 
 use super::{Answer, Reply, Server, done, int};
 use crate::{
+    filter::SET_FLAGS,
     names::{Object, PATH_MAX},
-    sys::{by_proc, write_memory},
+    sys::{self, by_proc, write_memory},
     tasks::{Caller, read_bytes, read_string, read_word},
 };
 use rustix::{
-    fd::OwnedFd,
+    fd::{AsFd, OwnedFd},
     fs::{
         self, Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags,
         getxattr, lgetxattr, listxattr, llistxattr,
@@ -152,6 +153,19 @@ impl Server {
         }
         let target = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
         self.change_target(&target, &owner(uid, gid))
+    }
+
+    /// The flags of a file that ioctl sets. A layer keeps none, so that they can only be set to what they are.
+    pub(super) fn set_flags(&self, caller: Caller, fd: i32, request: u32, address: u64) -> Reply {
+        let file = self.fetch(caller, fd)?;
+        let asked = |at: u64, size: usize| read_bytes(caller.tid, address + at, size);
+        let is_unchanged = if request == SET_FLAGS {
+            asked(0, 4)? == fs::ioctl_getflags(&file)?.bits().to_ne_bytes()
+        } else {
+            let has = sys::xflags(file.as_fd())?;
+            asked(0, 8)? == has[..8] && asked(12, 8)? == has[12..20]
+        };
+        if is_unchanged { Ok(Answer::Value(0)) } else { Err(Errno::OPNOTSUPP) }
     }
 
     pub(super) fn truncate(&mut self, caller: Caller, path: u64, size: u64) -> Reply {

@@ -206,6 +206,7 @@ impl Server {
             libc::SYS_getsockname => self.socket_name(caller, int(a[0]), a[1], a[2], false),
             libc::SYS_getpeername => self.socket_name(caller, int(a[0]), a[1], a[2], true),
             libc::SYS_inotify_add_watch => self.watch(caller, int(a[0]), a[1], a[2] as u32),
+            libc::SYS_ioctl => self.set_flags(caller, int(a[0]), a[1] as u32, a[2]),
             libc::SYS_getxattr => self.getxattr(caller, a, true),
             libc::SYS_lgetxattr => self.getxattr(caller, a, false),
             libc::SYS_listxattr => self.listxattr(caller, a, true),

@@ -135,7 +135,8 @@ fn decides() {
     assert_eq!(call(libc::SYS_clone, [libc::CLONE_NEWUSER as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
     assert_eq!(call(libc::SYS_clone, [libc::SIGCHLD as u32, 0, 0, 0, 0, 0]), ALLOW);
     assert_eq!(call(libc::SYS_unshare, [libc::CLONE_NEWPID as u32, 0, 0, 0, 0, 0]), NOTIFY);
-    assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32);
+    assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0, 0]), NOTIFY);
+    assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_7602, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32);
     assert_eq!(call(libc::SYS_ioctl, [0, 0x5401, 0, 0, 0, 0]), ALLOW);
     assert_eq!(call(libc::SYS_ioctl, [0, 0x4004_9409, 0, 0, 0, 0]), ALLOW, "FICLONE");
     assert_eq!(call(libc::SYS_ioctl, [0, 0x5000_940e, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32, "a subvolume");
