@@ -70,7 +70,7 @@ fn directories_that_their_owner_may_not_write_or_search() {
 #[test]
 fn errors_come_in_the_kernels_order() {
     let said = same(
-        "touch there; ln -s loop loop; ln -s there link",
+        "touch there; mkdir dir; ln -s loop loop; ln -s there link",
         "/usr/bin/python3 -c '
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -85,6 +85,8 @@ say(libc.mkdir(b\"none/./\", 0o700))
 say(libc.rename(b\"there\", b\"none/.\"))
 say(libc.open(b\"none/.\", os.O_CREAT | os.O_WRONLY, 0o600))
 say(libc.open(b\"there/.\", os.O_RDONLY))
+for path in b\"dir/../\", b\"dir/./\", b\"/\", b\"//\", b\"dir/\", b\"there/../\", b\"none/\":
+    say(libc.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 say(libc.mkdir(b\"./.\", 0o700))
 omit = (ctypes.c_long * 4)(0, (1 << 30) - 2, 0, (1 << 30) - 2)
 say(libc.utimensat(-100, b\"none\", omit, 0))
@@ -95,7 +97,7 @@ for link in b\"link\", b\"new\":
     );
     assert_eq!(
         said,
-        "-1 ENOENT\n-1 ELOOP\n-1 EEXIST\n-1 ENAMETOOLONG\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOTDIR\n-1 EEXIST\n0 0\n-1 ENOTSUP\n-1 ENOTSUP\n"
+        "-1 ENOENT\n-1 ELOOP\n-1 EEXIST\n-1 ENAMETOOLONG\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOTDIR\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EISDIR\n-1 ENOTDIR\n-1 EISDIR\n-1 EEXIST\n0 0\n-1 ENOTSUP\n-1 ENOTSUP\n"
     );
 }
 

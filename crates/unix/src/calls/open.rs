@@ -141,10 +141,12 @@ impl Server {
         }
         let exclusive = flags.contains(OFlags::CREATE | OFlags::EXCL);
         let follow = !flags.contains(OFlags::NOFOLLOW) && !exclusive;
-        if flags.contains(OFlags::CREATE) && path.last() == Some(&b'/') && !is_path {
+        if flags.contains(OFlags::CREATE)
+            && !is_path
+            && let Some(name) = before_slash(path)
+        {
             // The directory that it would be in counts first.
-            let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
-            return Err(self.lookup_bytes(caller, dir, &path[..end], false).err().unwrap_or(Errno::ISDIR));
+            return Err(self.lookup_bytes(caller, dir, name, false).err().unwrap_or(Errno::ISDIR));
         }
         let resolved = if writes || is_path || flags.contains(OFlags::CREATE) {
             self.lookup_bytes(caller, dir, path, follow)?
@@ -512,6 +514,13 @@ fn check_how(flags: u64, mode: u64, resolve: u64) -> Result<(), Errno> {
         || has(libc::O_PATH) && flags & !(OF_PATH as u64) != 0
         || has(UNNAMED) && !(has(libc::O_DIRECTORY) && has(libc::O_WRONLY | libc::O_RDWR));
     if is_wrong { Err(Errno::INVAL) } else { Ok(()) }
+}
+
+/// A path that ends in a name and a slash, without that.
+fn before_slash(path: &[u8]) -> Option<&[u8]> {
+    let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
+    let is_name = !matches!(path[..end].rsplit(|byte| *byte == b'/').next(), Some(b"." | b".."));
+    (end < path.len() && is_name).then(|| &path[..end])
 }
 
 fn is_kernels(path: &TreePath) -> bool {
