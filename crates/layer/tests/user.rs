@@ -5,11 +5,12 @@ use rustix::{
     process::geteuid,
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
-use slipway_layer::{Attribute, Error, Kept, View};
-use slipway_test_support::forked;
+use slipway_layer::{Attribute, Error, Kept, TreePath, View};
+use slipway_test_support::{Dice, forked};
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process::Command,
 };
@@ -192,5 +193,174 @@ fn a_file_with_several_names_that_its_owner_made_read_only() {
         let kept = bench.keep(&mut || {});
         assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
         assert_eq!((bench.text("h2"), mode_of(&bench.host().join("h"))), ("new".to_owned(), 0o444));
+    });
+}
+
+/// A directory that may not be written, with one in it.
+fn closed_dirs(host: &Path) {
+    fs::create_dir_all(host.join("d/s")).expect("mkdir");
+    for name in ["d/f", "d/gone", "d/s/f"] {
+        fs::write(host.join(name), "old").expect("write");
+    }
+    chmod(host, &["d/s", "d"], 0o555);
+}
+
+fn chmod(host: &Path, names: &[&str], mode: u32) {
+    for name in names {
+        fs::set_permissions(host.join(name), PermissionsExt::from_mode(mode)).expect("chmod");
+    }
+}
+
+/// Names in them are changed, and they have this mode at the end; as has one that is made.
+fn change_closed(mode: u32) -> Bench {
+    Bench::over(closed_dirs, |bench, view| {
+        ["d", "d/s"].iter().for_each(|name| set_mode(view, name, 0o755));
+        for name in ["d/f", "d/new", "d/s/f", "d/s/new"] {
+            bench.put(view, name, "new");
+        }
+        bench.unlink(view, "d/gone");
+        view.make_dir(&path("n"), Mode::RWXU).expect("mkdir");
+        view.make_dir(&path("n/s"), Mode::RWXU).expect("mkdir");
+        bench.put(view, "n/s/new", "new");
+        ["n/s", "n", "d/s", "d"].iter().for_each(|name| set_mode(view, name, mode));
+    })
+}
+
+/// What the host has when all is kept.
+fn assert_closed_kept(host: &Path, mode: u32, when: &str) {
+    for name in ["d", "d/s", "n", "n/s"] {
+        assert_eq!(mode_of(&host.join(name)), mode, "{name} {when}");
+        chmod(host, &[name], 0o755);
+    }
+    assert_clean(host);
+    for name in ["d/f", "d/new", "d/s/f", "d/s/new", "n/s/new"] {
+        assert_eq!(fs::read_to_string(host.join(name)).expect(name), "new", "{name} {when}");
+    }
+    assert!(!host.join("d/gone").exists(), "{when}");
+}
+
+/// Keeps what is within the paths, and dies before the step of this number: whether it came so far.
+fn dies_at(bench: &Bench, paths: &[TreePath], number: usize) -> bool {
+    let mut left = number;
+    let mut step = || {
+        assert!(left != 0, "it dies");
+        left -= 1;
+    };
+    let keep = AssertUnwindSafe(|| bench.store.keep("l", &bench.host(), paths, &mut step));
+    catch_unwind(keep).map(|kept| kept.expect("keep")).is_err()
+}
+
+const CLOSED: [u32; 6] = [0o555, 0o750, 0o500, 0o444, 0o644, 0];
+
+#[test]
+fn names_in_a_directory_that_may_not_be_written_on_the_host_or_at_the_end() {
+    as_user(|| {
+        for mode in CLOSED {
+            let bench = change_closed(mode);
+            let kept = bench.keep(&mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(_))), "{mode:o}: {kept:?}");
+            assert_closed_kept(&bench.host(), mode, "");
+        }
+    });
+}
+
+/// Dies before each step, then before another one of the next `keep`, if there is one; then keeps all.
+fn die_and_keep(mode: u32, paths: &[TreePath], second: impl Fn(usize) -> Option<usize>) {
+    for death in 0.. {
+        let bench = change_closed(mode);
+        let (host, old) = (bench.host(), tree_of(&bench.host()));
+        let is_there = || bench.store.about("l").is_ok();
+        if !dies_at(&bench, paths, death) {
+            assert!(death > 20, "only {death} steps");
+            return;
+        }
+        let second = second(death).filter(|_| is_there());
+        second.map(|second| dies_at(&bench, paths, second));
+        let when = format!("{mode:o}, killed before step {death}, then {second:?}");
+        if is_there() && !bench.is_at("keep.commit") && !bench.is_at("keep.done") {
+            // What opens the layer takes it back, as a `keep` does.
+            match death % 3 {
+                0 => drop(bench.store.layer("l", true).expect("open")),
+                _ => drop(bench.store.recover("l", &host, &mut || {}).expect("recover")),
+            }
+            // Of a part, the first one may be done.
+            if paths.is_empty() {
+                assert!(tree_of(&host) == old, "{when}");
+                assert_clean(&host);
+            }
+        }
+        assert!(!is_there() || matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{when}");
+        assert_closed_kept(&host, mode, &when);
+    }
+}
+
+#[test]
+fn its_mode_is_right_whenever_a_keep_dies() {
+    let second = |death: usize| (death % 2 == 1).then_some(death / 3);
+    as_user(|| {
+        [0o555, 0o444].into_iter().for_each(|mode| die_and_keep(mode, &[], second));
+        die_and_keep(0o444, &[path("d/s/new"), path("n/s")], second);
+    });
+}
+
+#[test]
+#[ignore = "long: pairs of deaths"]
+fn its_mode_is_right_after_two_deaths() {
+    as_user(|| {
+        let mut dice = Dice::new(1);
+        for mode in CLOSED.repeat(3) {
+            let seconds: Vec<usize> = (0..200).map(|_| dice.below(60)).collect();
+            die_and_keep(mode, &[], |death| seconds.get(death).copied());
+            die_and_keep(mode, &[path("d/s/new"), path("n/s")], |death| seconds.get(death).copied());
+        }
+    });
+}
+
+#[test]
+fn its_mode_is_right_where_a_keep_is_undone() {
+    as_user(|| {
+        for mode in CLOSED {
+            let bench = change_closed(mode);
+            let (host, old) = (bench.host(), tree_of(&bench.host()));
+            let mut step = || {
+                if bench.is_at("keep.commit") {
+                    let _ = fs::write(host.join("n"), "in the way");
+                }
+            };
+            assert!(bench.keep(&mut step).is_err(), "{mode:o}");
+            fs::remove_file(host.join("n")).expect("it was not replaced");
+            assert!(tree_of(&host) == old, "{mode:o}");
+            assert_clean(&host);
+            assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{mode:o}");
+            assert_closed_kept(&host, mode, "after it was undone");
+        }
+    });
+}
+
+#[test]
+fn a_directory_that_somebody_closes_again_after_a_keep_died() {
+    as_user(|| {
+        let bench = change_closed(0o500);
+        bench.die_after("keep.commit", 0);
+        chmod(&bench.host(), &["d/s", "d"], 0o555);
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
+        assert_closed_kept(&bench.host(), 0o500, "");
+    });
+}
+
+#[test]
+fn a_name_in_a_directory_that_is_not_kept_itself() {
+    as_user(|| {
+        for mode in CLOSED {
+            let bench = change_closed(mode);
+            let kept = bench.store.keep("l", &bench.host(), &[path("d/s/new"), path("n/s")], &mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(_))), "{mode:o}: {kept:?}");
+            assert_eq!(bench.text("d/s/new"), "new");
+            for name in ["d", "d/s"] {
+                assert_eq!(mode_of(&bench.host().join(name)), 0o555, "{mode:o}: {name}");
+            }
+            assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{mode:o}");
+            assert_closed_kept(&bench.host(), mode, "when the rest is kept");
+        }
     });
 }

@@ -6,7 +6,7 @@ use super::{
     progress::Progress,
 };
 use crate::{
-    copy::{self, At, copy_attributes, copy_linked, file_type, mode, remove_tree, set_mode, with_rights},
+    copy::{self, At, copy_attributes, copy_linked, file_type, remove_tree, with_rights},
     path::TreePath,
     store::Error,
     tree::open_dir,
@@ -25,7 +25,7 @@ use std::{collections::HashMap, path::Path};
 
 /// The host's tree.
 pub(super) struct Host {
-    root: OwnedFd,
+    pub(super) root: OwnedFd,
 }
 
 impl Host {
@@ -67,9 +67,12 @@ pub(super) fn stage(
         done
     };
     let mut dirs = Vec::new();
+    let modes: HashMap<_, _> = journal.closed.iter().map(|(path, mode)| (path, *mode)).collect();
     for (path, temp) in &journal.staged {
         let (from, to) = (view.at(top, path), host.at(temp));
-        let stat = from.stat().map_err(fail(path))?;
+        let mut stat = from.stat().map_err(fail(path))?;
+        // Its rights are taken for now.
+        stat.st_mode = modes.get(path).copied().unwrap_or(stat.st_mode);
         step();
         if file_type(&stat) == FileType::Directory {
             make(temp, &mut || mkdirat(to.dir, to.name, Mode::RWXU)).map_err(fail(path))?;
@@ -247,19 +250,4 @@ pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) 
             let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
         }
     }
-}
-
-/// Takes the rights away that [`unstage`] takes to a directory that its owner may not write any more, and doesn't give up where it is killed.
-pub(super) fn give_up_rights(host: &Host, journal: &Journal) -> Result<(), Errno> {
-    for op in &journal.ops {
-        if let Op::Attributes { target, new, .. } = op
-            && let Ok(stat) = host.at(target).stat()
-            && let new = Mode::from_raw_mode(new.mode & 0o7777)
-            && mode(&stat) != new
-            && mode(&stat) == new | Mode::RWXU
-        {
-            set_mode(host.at(target), new)?;
-        }
-    }
-    Ok(())
 }

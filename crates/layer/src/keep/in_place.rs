@@ -4,6 +4,7 @@ use super::{
     apply::Steps,
     plan::{Attributes, state},
     progress::State,
+    rights::{has_mode, open_mode},
 };
 use crate::{
     change::log_error,
@@ -162,11 +163,9 @@ impl Steps<'_> {
 
     /// Whether it is the directory of the step, and each of its attributes is as before the step or after it.
     fn is_between(&self, step: usize, stat: &Stat, sets: [&Attributes; 2]) -> bool {
-        // Who is not in the group can't set the set-group-ID bit, and isn't told so.
-        const TOLD: u32 = 0o1777;
         self.old(step).is_none_or(|old| old.ino == stat.st_ino && old.mode >> 12 == stat.st_mode >> 12)
             && sets.iter().any(|set| (set.uid, set.gid) == (stat.st_uid, stat.st_gid))
-            && sets.iter().any(|set| set.mode & TOLD == stat.st_mode & TOLD)
+            && sets.iter().any(|set| has_mode(stat, set.mode))
     }
 
     fn set_attributes(&mut self, target: &TreePath, stat: &Stat, set: &Attributes) -> Result<(), Errno> {
@@ -175,11 +174,13 @@ impl Steps<'_> {
             (self.step)();
             chownat(at.dir, at.name, Some(Uid::from_raw(set.uid)), Some(Gid::from_raw(set.gid)), AtFlags::SYMLINK_NOFOLLOW)?;
         }
-        if mode(stat) == Mode::from_raw_mode(set.mode & 0o7777) {
+        // What is left to do, and what may be undone, needs the rights.
+        let new = open_mode(set);
+        if mode(stat) == new {
             return Ok(());
         }
         (self.step)();
-        set_mode(at, Mode::from_raw_mode(set.mode & 0o7777))
+        set_mode(at, new)
     }
 }
 

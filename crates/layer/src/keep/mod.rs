@@ -14,6 +14,7 @@ mod in_place;
 mod plan;
 mod progress;
 mod release;
+mod rights;
 
 pub use plan::Conflict;
 
@@ -21,11 +22,12 @@ use crate::{
     path::TreePath,
     store::{Error, Layer, Store, write_whole},
     tree::Node,
-    view::{Rules, View},
+    view::{Place, Rules, View},
 };
 use apply::{Host, Steps};
-use plan::{Journal, Op};
+use plan::Journal;
 use progress::Progress;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::{fs, io, path::Path};
 
 /// How far the steps of a journal have come that can be half done.
@@ -77,12 +79,14 @@ impl Store {
         journal.root = Some(place_of(root)?);
         let host = Host::open(root)?;
         save(&dir, "keep.plan", &journal, step)?;
-        let mut made = Vec::new();
+        let (files, mut made) = (view.root(Place::Layer(0)), Vec::new());
+        rights::take(&host.root, &journal.before(), step);
+        rights::take(files, &journal.closed, step);
         let staged = apply::stage(&host, &view, &mut journal, &mut made, step);
+        let staged = staged.and(rights::give_up(files, &journal.closed, step));
         let staged = staged.and_then(|()| plan::look_again(&view, name, paths, &journal));
         if !staged.as_ref().is_ok_and(Vec::is_empty) {
-            apply::unstage(&host, made.iter(), step)?;
-            remove(&dir, "keep.plan", step)?;
+            take_back(&dir, files, &host, &journal, made.iter(), step)?;
             return staged.map(Kept::Conflicts);
         }
         save(&dir, "keep.plan", &journal, step)?;
@@ -90,7 +94,7 @@ impl Store {
         // Before it is decided, where a full disk does no harm.
         fs::write(dir.join(PROGRESS), "").map_err(Error::io(format!("write {}", dir.join(PROGRESS).display())))?;
         advance(&dir, "keep.plan", "keep.commit", step)?;
-        commit(&dir, &host, &journal, step)?;
+        commit(&dir, files, &host, &journal, step)?;
         advance(&dir, "keep.commit", "keep.done", step)?;
         for mut layer in view.into_layers() {
             self.finish(&mut layer, &host, &journal, step)?;
@@ -114,14 +118,13 @@ impl Store {
             return Ok(Recovered::Finished(journal.count));
         }
         if let Some(journal) = load(&dir, "keep.commit")? {
-            commit(&dir, &host, &journal, step)?;
+            commit(&dir, layer.files.as_fd(), &host, &journal, step)?;
             advance(&dir, "keep.commit", "keep.done", step)?;
             self.finish(layer, &host, &journal, step)?;
             return Ok(Recovered::Finished(journal.count));
         }
         if let Some(journal) = load(&dir, "keep.plan")? {
-            apply::unstage(&host, journal.ops.iter().flat_map(Op::temporaries), step)?;
-            remove(&dir, "keep.plan", step)?;
+            take_back(&dir, layer.files.as_fd(), &host, &journal, journal.temporaries(), step)?;
             return Ok(Recovered::Undone);
         }
         Ok(Recovered::Nothing)
@@ -129,16 +132,19 @@ impl Store {
 
     /// Removes the old files, and from the layer what is on the host now.
     fn finish(&self, layer: &mut Layer, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-        apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
-        apply::set_times(host, journal, step);
-        apply::give_up_rights(host, journal).map_err(Error::errno("set a directory's mode on the host"))?;
+        rights::take(&host.root, &journal.after(), step);
+        let finished = apply::unstage(host, journal.temporaries(), step).and_then(|()| {
+            apply::set_times(host, journal, step);
+            if journal.is_whole { Ok(()) } else { layer.release_kept(host, journal, step) }
+        });
+        rights::give_up(&host.root, &journal.after(), step)?;
+        finished?;
         if journal.is_whole {
             step();
             self.forget_below(&layer.name)?;
             step();
             return self.remove(layer);
         }
-        layer.release_kept(host, journal, step)?;
         remove(&layer.dir, "keep.done", step)
     }
 
@@ -181,22 +187,38 @@ impl Layer {
         let Some(journal) = load(&self.dir, "keep.plan")? else { return Ok(()) };
         let root = journal.root.as_ref().ok_or_else(|| Error::Unfinished(self.name.clone()))?;
         let host = Host::open(&root.to_path())?;
-        apply::unstage(&host, journal.ops.iter().flat_map(Op::temporaries), &mut || {})?;
-        remove(&self.dir, "keep.plan", &mut || {})
+        take_back(&self.dir, self.files.as_fd(), &host, &journal, journal.temporaries(), &mut || {})
     }
 }
 
 /// Goes through the steps; if one fails, those done are undone, and it was never decided.
-fn commit(dir: &Path, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
+fn commit(dir: &Path, files: BorrowedFd<'_>, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
     let path = dir.join(PROGRESS);
     let progress = Progress::open(&path).map_err(Error::io(format!("open {}", path.display())))?;
+    // Somebody may have given them up again since it was killed.
+    rights::take(&host.root, &journal.before(), step);
     let mut steps = Steps { host, journal, progress, step };
     let Err(error) = steps.commit() else { return Ok(()) };
     steps.undo()?;
     advance(dir, "keep.commit", "keep.plan", step)?;
-    apply::unstage(host, journal.ops.iter().flat_map(Op::temporaries), step)?;
-    remove(dir, "keep.plan", step)?;
+    take_back(dir, files, host, journal, journal.temporaries(), step)?;
     Err(error)
+}
+
+/// Removes what was made before it was decided; directories of the host and of the layer have their modes then.
+fn take_back<'a>(
+    dir: &Path,
+    files: BorrowedFd<'_>,
+    host: &Host,
+    journal: &Journal,
+    names: impl Iterator<Item = &'a TreePath>,
+    step: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let removed = apply::unstage(host, names, step);
+    rights::give_up(&host.root, &journal.before(), step)?;
+    rights::give_up(files, &journal.closed, step)?;
+    removed?;
+    remove(dir, "keep.plan", step)
 }
 
 /// Where the host's root is, from whatever directory the next process has.

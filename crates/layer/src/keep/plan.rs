@@ -1,5 +1,6 @@
 //! What a `keep` will do, and what speaks against it.
 
+use super::rights::{self, Closed};
 use crate::{
     copy::{At, file_type},
     diff::{Change, Kind},
@@ -14,7 +15,7 @@ use rustix::{
     rand::{GetRandomFlags, getrandom},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A name for which the host is not what the layer was made over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,7 +51,7 @@ pub(super) struct Attributes {
 }
 
 /// Of the journals that are written.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// A plan, and how far it is identified on the host.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -69,6 +70,9 @@ pub(super) struct Journal {
     /// What the steps replace or take away, as it was then.
     #[serde(default)]
     pub(super) olds: Vec<Option<Stamp>>,
+    /// Directories of the layer to which their owner lacks rights.
+    #[serde(default)]
+    pub(super) closed: Vec<Closed>,
     /// Names of the layer that are on the host then, a directory before what is in it.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
@@ -82,6 +86,29 @@ impl Journal {
     pub(super) fn rewrites(&self, ino: u64) -> bool {
         let is_it = |(op, old): (&Op, &Option<Stamp>)| matches!(op, Op::Rewrite { .. }) && old.is_some_and(|old| old.ino == ino);
         self.ops.iter().zip(&self.olds).any(is_it)
+    }
+
+    /// The names beside the targets that the steps use.
+    pub(super) fn temporaries(&self) -> impl Iterator<Item = &TreePath> {
+        self.ops.iter().flat_map(Op::temporaries)
+    }
+
+    /// The directories that have steps of their own, as they were.
+    pub(super) fn before(&self) -> Vec<Closed> {
+        self.modes(|_, old| old.mode)
+    }
+
+    /// The same, as they will be.
+    pub(super) fn after(&self) -> Vec<Closed> {
+        self.modes(|new, _| new.mode)
+    }
+
+    fn modes(&self, of: fn(&Attributes, &Attributes) -> u32) -> Vec<Closed> {
+        let mode = |op: &Op| match op {
+            Op::Attributes { target, new, old } => Some((target.clone(), of(new, old))),
+            _ => None,
+        };
+        self.ops.iter().filter_map(mode).collect()
     }
 }
 
@@ -173,8 +200,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
         let is_dir = after.kind() == FileType::Directory;
         match &before {
             Some(before) if is_dir && file_type(before) == FileType::Directory => {
-                let attributes = |stat: &Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid, time: None };
-                let (mut new, old) = (attributes(&after.stat), attributes(before));
+                let (mut new, old) = (Attributes::of(&after.stat), Attributes::of(before));
                 new.time = view.has_set_time(after).then(|| time(&after.stat));
                 attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
@@ -204,15 +230,31 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     }
     journal.kept.sort();
     journal.kept.dedup();
+    attributes_last.extend(read_only(view, &journal.ops, &attributes_last));
+    attributes_last.sort_by(|one, other| one.target().cmp(other.target()));
     // A directory may be one that its owner can't write then; what is in it comes before it.
     journal.ops.extend(attributes_last.into_iter().rev());
+    let dirs =
+        changes.iter().rev().filter_map(|change| change.after.as_ref()).filter(|after| after.kind() == FileType::Directory);
+    journal.closed = dirs.filter(|dir| rights::is_closed(&dir.stat)).map(|dir| (dir.path.clone(), dir.stat.st_mode)).collect();
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
+}
+
+/// Steps that leave directories as they are, in which the others change names and this user may not: so the journal has their modes.
+fn read_only(view: &View, ops: &[Op], attributes: &[Op]) -> Vec<Op> {
+    let given: BTreeSet<&TreePath> = attributes.iter().map(Op::target).collect();
+    let dirs: BTreeSet<TreePath> = ops.iter().map(|op| op.target().parent()).filter(|dir| !given.contains(dir)).collect();
+    let unchanged = |target: TreePath| {
+        let stat = view.at(Place::Host, &target).stat().ok().filter(rights::can_be_taken)?;
+        Some(Op::Attributes { target, new: Attributes::of(&stat), old: Attributes::of(&stat) })
+    };
+    dirs.into_iter().filter_map(unchanged).collect()
 }
 
 /// What speaks against a plan when all is prepared. The names that it made itself do not.
 pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &Journal) -> Result<Vec<Conflict>, Error> {
     let mut conflicts = plan(view, name, paths)?.err().unwrap_or_default();
-    let is_own = |path: &TreePath| journal.ops.iter().flat_map(Op::temporaries).any(|temp| path.is_within(temp));
+    let is_own = |path: &TreePath| journal.temporaries().any(|temp| path.is_within(temp));
     conflicts.retain(|conflict| !is_own(&conflict.path));
     Ok(conflicts)
 }
@@ -238,9 +280,15 @@ fn is_of_another_user(stat: &Stat) -> bool {
     user != 0 && user != stat.st_uid
 }
 
+impl Attributes {
+    fn of(stat: &Stat) -> Self {
+        Self { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid, time: None }
+    }
+}
+
 impl Op {
     /// The names beside the target that it uses.
-    pub(super) fn temporaries(&self) -> Vec<&TreePath> {
+    fn temporaries(&self) -> Vec<&TreePath> {
         match self {
             Self::Put { temp, .. } | Self::Remove { temp, .. } => vec![temp],
             Self::Rewrite { temp, old, .. } => vec![temp, old],

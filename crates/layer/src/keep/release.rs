@@ -3,6 +3,7 @@
 use super::{
     apply::Host,
     plan::{Journal, state},
+    rights::{self, Closed},
 };
 use crate::{
     change::log_error,
@@ -35,6 +36,9 @@ impl Layer {
             false
         };
         let (covered, released): (Vec<_>, Vec<_>) = journal.kept.iter().partition(|path| is_covered(self, path));
+        let stays = |(path, _): &&Closed| released.binary_search(&path).is_err();
+        let stay: Vec<Closed> = journal.closed.iter().filter(stays).cloned().collect();
+        rights::take(&files, &journal.closed, step);
         let fail = |path: &TreePath, error| Error::errno(format!("remove {path} from the layer"))(error);
         for path in released.into_iter().rev() {
             step();
@@ -45,7 +49,7 @@ impl Layer {
             step();
             self.base_on(host, &files, path).map_err(|error| fail(path, error))?;
         }
-        Ok(())
+        rights::give_up(&files, &stay, step)
     }
 
     /// Removes a name, without whose help it is as it was on the host now. What is below it is released before.
