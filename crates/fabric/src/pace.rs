@@ -50,8 +50,9 @@ impl Pace {
 
     /// There is space again, after a wait that may have begun with [`Pace::space_wait`]; the reader is at `head`.
     pub fn learn(&self, head: u64) {
-        let since = self.since.swap(0, Relaxed);
+        let since = self.since.load(Relaxed);
         if since != 0 {
+            self.since.store(0, Relaxed);
             let time = now().saturating_sub(since).max(1);
             let read = head.wrapping_sub(self.from.load(Relaxed));
             let rate = read.saturating_mul(1024) / time;

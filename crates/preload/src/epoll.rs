@@ -54,6 +54,9 @@ pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
         if shared || UNSEEN.may_wait() {
             set.expose();
         }
+        if UNSEEN.may_wait() {
+            set.begin_waiting();
+        }
         put.then_some(set)
     })
 }

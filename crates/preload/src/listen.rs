@@ -148,10 +148,15 @@ static START: extern "C" fn(c_int, *const *const c_char, *const *const c_char) =
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     // SAFETY: no pointers.
     let result = unsafe { next::listen(fd, backlog) };
-    if result != 0 || (table::is_used(fd) && early(fd).is_none()) || !Settings::get().on {
+    if result != 0 || !Settings::get().on {
         return result;
     }
-    shield(|| offer_at(fd, false), || {});
+    let offer = || match table::get(fd) {
+        None | Some(Slot::Early(_)) => offer_at(fd, false),
+        Some(Slot::Listener(hub)) => hub.listen_again(),
+        Some(_) => {}
+    };
+    shield(offer, || {});
     result
 }
 

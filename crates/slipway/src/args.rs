@@ -259,7 +259,7 @@ pub struct HookOptions {
     /// Number of clients that a server takes on shared memory; later ones stay on the socket [default: 1024] [env: SLIPWAY_X11_CLIENTS]
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     pub clients: Option<u32>,
-    /// Whose processes share memory with the program: `own`, its user's; `all`, also other users' that may connect to its sockets, or that it may connect to. Both ends must say so [default: own] [env: SLIPWAY_X11_USERS]
+    /// Whose processes share memory with the program: `own`, those of the same user; `all`, also those of other users, if they say so, too [default: own] [env: SLIPWAY_X11_USERS]
     #[arg(long, hide_possible_values = true)]
     pub users: Option<Users>,
     /// A client offers to use shared memory once it has received and sent so many times, and a server grants it then; 0: at once [default: 64] [env: SLIPWAY_X11_AFTER]

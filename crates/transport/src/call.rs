@@ -178,7 +178,7 @@ pub fn send(
     flags: c_int,
     program: &impl Program,
 ) -> Result<Option<usize>, Errno> {
-    if flags & MSG_OOB != 0 {
+    if flags & MSG_OOB != 0 || !descriptors.is_empty() && stream.is_foreign() {
         let waits = flags & MSG_DONTWAIT == 0;
         stream.return_to_socket(fd);
         let returned =

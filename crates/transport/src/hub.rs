@@ -4,11 +4,10 @@ use crate::{
     descriptor::Reserved,
     endpoint::Endpoint,
     epoll::EpollSet,
+    gate::{Gate, INHERITED, MOST_FOREIGN, MOST_WAITING},
     ledger::{Ledger, LedgerEntry, alive},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear_words, send_message},
-    pool::Pool,
     ports::{end::End, office::Office},
-    public::Public,
     rendezvous::token_of,
     report,
     settings::{Settings, runtime_dir},
@@ -19,8 +18,7 @@ use arc_swap::ArcSwapOption;
 use rustix::{
     event::epoll,
     fs::Mode,
-    io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, getpeername, listen, socket_with},
+    net::{SocketAddrUnix, getpeername},
     process::geteuid,
 };
 use slipway_fabric::{
@@ -30,15 +28,9 @@ use slipway_fabric::{
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd},
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock, Weak},
+    path::PathBuf,
+    sync::{Arc, Weak},
 };
-
-/// Most offers and greetings that wait, where there are no more connections than that; beyond it the oldest are dropped and stay on their sockets.
-const MOST_WAITING: usize = 128;
-
-/// Most newcomers that the kernel keeps for the hub. Clients that a benchmark or a pool started together offer together, too.
-const MOST_CALLING: i32 = 4096;
 
 /// A server's hub: one for each endpoint that it listens at.
 #[derive(Debug)]
@@ -48,72 +40,14 @@ pub struct Hub {
     display: Option<u32>,
     path: PathBuf,
     inherited: bool,
+    /// The process that made it.
+    process: u32,
     /// None while the program has a use for every descriptor.
     gate: ArcSwapOption<Gate>,
     /// Where the program waits for the gate.
     sets: ForkMutex<Vec<Weak<EpollSet>>>,
     state: ForkMutex<State>,
     ledger: Arc<Ledger>,
-}
-
-/// What clients come to.
-#[derive(Debug)]
-pub struct Gate {
-    /// An epoll set of the listening socket and of those whose connection is not accepted yet.
-    set: Reserved,
-    listening: Reserved,
-    /// For clients of other users.
-    public: Option<Public>,
-    /// Device and number of its file.
-    file: (u64, u64),
-    /// Once the server has forked.
-    pool: OnceLock<Pool>,
-}
-
-impl Gate {
-    /// At `path`, where it replaces what is there.
-    fn open(path: &Path, inherited: bool) -> io::Result<Self> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let listening = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None))?;
-        let set = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC))?;
-        // Bound under another name and renamed when it listens: whoever sees the name can connect,
-        // and what a killed server left there is replaced.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let fresh = path.with_file_name(format!(".{name}-{}", std::process::id()));
-        let _ = rustix::fs::unlink(&fresh);
-        bind(&listening, &SocketAddrUnix::new(&fresh)?)?;
-        let mode = if inherited { Mode::RUSR | Mode::WUSR | INHERITED } else { Mode::RUSR | Mode::WUSR };
-        let ready = listen(&listening, MOST_CALLING)
-            .and_then(|()| rustix::fs::chmod(&fresh, mode))
-            .and_then(|()| rustix::fs::stat(&fresh))
-            .and_then(|file| rustix::fs::rename(&fresh, path).map(|()| (file.st_dev, file.st_ino)));
-        let file = ready.inspect_err(|_| _ = rustix::fs::unlink(&fresh))?;
-        // Clients of other users believe none that stands for another process.
-        let public = if Settings::get().all_users && !inherited { Public::open(&name, MOST_CALLING).ok() } else { None };
-        for door in std::iter::once(listening.as_fd()).chain(public.iter().map(AsFd::as_fd)) {
-            epoll::add(&set, door, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        }
-        Ok(Self { set, listening, public, file, pool: OnceLock::new() })
-    }
-
-    /// Has it a pool from here on; false if there are no descriptors for one.
-    fn pool(&self) -> bool {
-        self.pool.get().is_some() || Pool::new().is_ok_and(|pool| self.pool.set(pool).is_ok())
-    }
-
-    /// Puts a socket, and what was heard from it, where any process of the server finds it.
-    fn park(&self, line: Reserved, token: [u8; TOKEN], ring: u64) {
-        let _ = epoll::delete(&self.set, &line);
-        if let Some(pool) = self.pool.get() {
-            pool.put(line.into_owned(), token, ring);
-        }
-    }
-}
-
-impl AsFd for Gate {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.set.as_fd()
-    }
 }
 
 #[derive(Debug, Default)]
@@ -128,9 +62,18 @@ struct State {
 }
 
 impl State {
-    /// Whether this process has an end that still looks for the offer of the client of that name.
-    fn awaits(&self, token: &[u8; TOKEN]) -> bool {
-        self.streams.iter().any(|(_, of, stream)| of == token && stream.upgrade().is_some_and(|stream| stream.is_quiet()))
+    /// Whether this process has an end that still looks for the offer of that client, whose socket has the name of `token`.
+    fn awaits(&self, token: &[u8; TOKEN], from: Credentials) -> bool {
+        let is_it = |stream: Arc<Stream>| stream.is_quiet() && from.pid == Some(stream.peer_pid);
+        self.streams.iter().any(|(_, of, stream)| of == token && stream.upgrade().is_some_and(is_it))
+    }
+
+    /// Keeps a newcomer that has said nothing yet; of other users' not many.
+    fn keep(&mut self, greeting: Reserved) {
+        let is_foreign = |fd: &Reserved| credentials::peer(fd).is_ok_and(|peer| peer.uid != geteuid().as_raw());
+        if !is_foreign(&greeting) || self.greetings.iter().filter(|known| is_foreign(known)).count() < MOST_FOREIGN {
+            self.greetings.push(greeting);
+        }
     }
 }
 
@@ -190,9 +133,6 @@ pub enum Accepted {
     Plain(Arc<PlainClient>),
 }
 
-/// The hub's file may be executed, which means nothing to the system: its listening socket was made by another process.
-const INHERITED: Mode = Mode::XUSR;
-
 impl Hub {
     /// Opens the hub of `endpoint` in this user's runtime directory, whose listening socket is the calling process's own,
     /// or one that it `inherited`.
@@ -208,7 +148,8 @@ impl Hub {
         let (name, display) = (endpoint.shown(), endpoint.display());
         let ledger = Ledger::new(Settings::get().clients)?;
         let (sets, state) = (ForkMutex::default(), ForkMutex::default());
-        Ok(Arc::new(Self { name, display, path, inherited, gate, sets, state, ledger }))
+        let process = std::process::id();
+        Ok(Arc::new(Self { name, display, path, inherited, process, gate, sets, state, ledger }))
     }
 
     /// What the program must wait for on the hub's behalf; None if there is nothing now.
@@ -237,7 +178,7 @@ impl Hub {
         if self.gate.load().is_some() || (self.ledger.is_shared() && !self.ledger.is_over()) {
             return;
         }
-        let Ok(gate) = Gate::open(&self.path, self.inherited) else { return };
+        let Ok(gate) = Gate::open(&self.path, self.inherited || self.process != std::process::id()) else { return };
         // Where the family is said to share it, offers are looked for in its pool.
         if self.ledger.is_shared() && !gate.pool() {
             return;
@@ -263,6 +204,14 @@ impl Hub {
     /// Whether a hub's file says that its server inherited the listening socket.
     pub fn is_inherited(file: &rustix::fs::Stat) -> bool {
         Mode::from_raw_mode(file.st_mode).contains(INHERITED)
+    }
+
+    /// This process has called listen(2) again: if it was forked, the listening socket is another's than the hub in the kernel's eyes.
+    pub fn listen_again(&self) {
+        let is_own = |gate: &Arc<Gate>| rustix::fs::stat(&self.path).is_ok_and(|file| (file.st_dev, file.st_ino) == gate.file);
+        if self.process != std::process::id() && self.gate().is_some_and(|gate| is_own(&gate)) {
+            let _ = rustix::fs::chmod(&self.path, Mode::RUSR | Mode::WUSR | INHERITED);
+        }
     }
 
     /// Whether it is the display's, or else the one at the path of `endpoint`.
@@ -341,22 +290,7 @@ impl Hub {
 
     /// False if there is no descriptor for a newcomer.
     fn hear_all(&self, gate: &Gate, state: &mut State) -> bool {
-        let mut newcomers = Vec::new();
-        let mut served = true;
-        for door in std::iter::once(gate.listening.as_fd()).chain(gate.public.iter().map(AsFd::as_fd)) {
-            for _ in 0..2 * MOST_WAITING {
-                let newcomer = Reserved::make_aside(|| accept_with(door, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
-                match newcomer.map_err(|error| Errno::from_io_error(&error)) {
-                    Ok(fd) => newcomers.push(fd),
-                    Err(Some(Errno::INTR | Errno::CONNABORTED)) => {}
-                    Err(error) => {
-                        // Anything else passes, or keeps the program's own accept from working, too.
-                        served &= error != Some(Errno::MFILE);
-                        break;
-                    }
-                }
-            }
-        }
+        let (newcomers, served) = gate.admit();
         if let Some(pool) = gate.pool.get().filter(|_| self.ledger.is_shared()) {
             for (socket, token, ring) in pool.take() {
                 match credentials::peer(&socket) {
@@ -395,15 +329,17 @@ impl Hub {
             let _ = epoll::delete(&gate.set, &fd);
         }
         match heard {
-            Heard::Nothing => state.greetings.push(fd),
-            // Its connection stays on its socket.
-            Heard::Message(Message::Late { token, .. }) if !self.ledger.is_shared() && !state.awaits(&token) => {}
-            Heard::Message(Message::Offer { token, ring } | Message::Late { token, ring }) => {
-                if let Ok(from) = credentials::peer(&fd) {
+            Heard::Nothing => state.keep(fd),
+            Heard::Message(message @ (Message::Offer { token, ring } | Message::Late { token, ring })) => {
+                let is_late = matches!(message, Message::Late { .. });
+                if let Ok(from) = credentials::peer(&fd)
+                    // Else its connection stays on its socket.
+                    && (!is_late || self.ledger.is_shared() || state.awaits(&token, from))
+                {
                     state.offers.push(Offer { token, ring, from, line: fd });
                 }
             }
-            // Who is connected is no other user's business.
+            // Other users get no status.
             Heard::Message(Message::Query)
                 if credentials::peer(&fd).is_ok_and(|asks| [0, geteuid().as_raw()].contains(&asks.uid)) =>
             {
@@ -480,13 +416,13 @@ impl Hub {
     fn offer_of(&self, state: &mut State, token: &[u8; TOKEN], from: Credentials) -> Option<Offer> {
         let gate = self.gate()?;
         self.hear_all(&gate, state);
-        let index = state.offers.iter().position(|offer| offer.token == *token);
+        // Only the process that connected may have offered.
+        let index = state.offers.iter().position(|offer| offer.token == *token && offer.from == from);
         let offer = index.map(|index| state.offers.remove(index));
         if self.ledger.is_shared() {
             Self::park(&gate, state);
         }
-        // Only the process that connected may have offered; anything else is somebody's trick.
-        offer.filter(|offer| offer.from == from)
+        offer
     }
 
     /// The process at the other end of a connection, if it has a number here.
@@ -511,13 +447,12 @@ impl Hub {
             refused(&why, record.slot().peer.load(Relaxed));
             return None;
         }
-        Stream::heard(offer.line, offer.ring, record, nonblocking, self.display.is_some()).ok()
+        Stream::heard(offer.line, offer.ring, offer.from, record, nonblocking, self.display.is_some()).ok()
     }
 
     fn status(&self, state: &State) -> ServerStatus {
         let s = Settings::get();
-        let name =
-            |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).map(|c| c.trim_end().to_owned()).unwrap_or_default();
+        let name = |pid: u32| std::fs::read(format!("/proc/{pid}/comm")).map(|name| printable(&name)).unwrap_or_default();
         let connections = self.ledger.live().into_iter().map(|(index, slot)| {
             // Other processes of the server say where theirs are when they use them.
             let stream = state.streams.iter().find(|(i, ..)| *i == index).and_then(|(.., stream)| stream.upgrade());
@@ -558,6 +493,11 @@ impl Hub {
             connections,
         }
     }
+}
+
+/// The name that a process has given itself, for a line of text.
+fn printable(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).trim_end().replace(char::is_control, "?")
 }
 
 impl Drop for Hub {

@@ -24,6 +24,7 @@ pub mod call;
 pub mod endpoint;
 pub mod environment;
 pub mod epoll;
+pub mod gate;
 pub mod handlers;
 pub mod hub;
 pub mod lazy_timer;

@@ -235,6 +235,12 @@ pub fn next(socket: BorrowedFd<'_>) -> Next {
     }
 }
 
+/// Whether a segment is next.
+pub fn is_grant(socket: BorrowedFd<'_>) -> bool {
+    let mut kind = [0];
+    recv(socket, &mut kind, RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok_and(|_| kind == [GRANT])
+}
+
 /// Takes one message off the socket without waiting.
 pub fn hear(socket: BorrowedFd<'_>) -> Heard {
     hear_into(socket, &mut [0; LONGEST], RecvFlags::empty(), true)

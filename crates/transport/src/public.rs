@@ -1,7 +1,7 @@
-//! A server's hub for clients of other users (`SLIPWAY_X11_USERS=all`). It has an abstract name, since no directory is open to all users and
-//! closed to what they could put there.
+//! A server's hub for clients of other users (`SLIPWAY_X11_USERS=all`). It has an abstract name: a directory that all users can open could be
+//! filled by any of them.
 //!
-//! Anybody may come to such a name, or take it. So a client believes only a hub of the process that the kernel names at the real socket, and a
+//! Anybody can come to such a name, or take it. So a client believes only a hub of the process that the kernel names at the real socket, and a
 //! server takes only the offer of the process that connected there. Beside the hub is a beacon, a socket for datagrams that takes none: a client
 //! sees by it that there is a hub, and wakes nobody.
 

@@ -65,7 +65,7 @@ pub struct Offer {
 /// untouched, except that it may keep the abstract name (which the hooks hide; see [`unname`]).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     let name = endpoint.hub_name()?;
-    // Nearly always there is none. Another user's stands for its own process only: anybody may call a socket so.
+    // Nearly always there is none. A public one counts only for the process that opened it, as anybody can take the name.
     let (hub, inherited) = own_hub(&name).or_else(|| {
         let of_others = Settings::get().all_users.then(|| public::find(&name))?;
         Some((of_others?, false))
@@ -78,7 +78,8 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     }
     let to = Address { hub, inherited, token };
     let s = Settings::get();
-    let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 }).ok()?) } else { None };
+    let offer = |line: Reserved| send_message(line.as_fd(), &Message::Offer { token, ring: s.ring as u64 }).map(|()| line);
+    let line = if s.after == 0 { Some(to.call().and_then(offer).ok()?) } else { None };
     Some(Offer { to, line })
 }
 
@@ -137,8 +138,8 @@ impl Offer {
         let listener = credentials::peer(fd).ok()?;
         match self.line {
             Some(line) => {
-                let pid = self.to.trusted(&line, listener)?;
-                Stream::offered(line, pid, nonblocking).ok()
+                let hub = self.to.trusted(&line, listener)?;
+                Stream::offered(line, hub, nonblocking).ok()
             }
             None => Stream::quiet(Prospect::Client { to: self.to, listener }, None, nonblocking, false).ok(),
         }
@@ -151,28 +152,30 @@ impl Address {
     /// # Errors
     /// `WouldBlock`: so many offer at this moment that the hub can't take another. Anything else: nothing will come of it.
     pub fn offer(&self, listener: Credentials) -> io::Result<Reserved> {
-        let (token, ring) = (self.token, Settings::get().ring as u64);
-        let line = self.send(&Message::Late { token, ring })?;
+        let line = self.call()?;
         // The program's descriptors come first.
-        let wanted = shortage(line.as_fd().as_raw_fd()) == 0 && self.trusted(&line, listener).is_some();
-        if wanted { Ok(line) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+        if shortage(line.as_fd().as_raw_fd()) != 0 || self.trusted(&line, listener).is_none() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        send_message(line.as_fd(), &Message::Late { token: self.token, ring: Settings::get().ring as u64 })?;
+        Ok(line)
     }
 
-    fn send(&self, offer: &Message) -> io::Result<Reserved> {
+    /// Comes to the hub.
+    fn call(&self) -> io::Result<Reserved> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None))?;
         connect(&line, &self.hub)?;
-        send_message(line.as_fd(), offer)?;
         Ok(line)
     }
 
     /// The process of the hub, if it is the one that listens.
-    fn trusted(&self, line: &Reserved, listener: Credentials) -> Option<u32> {
+    fn trusted(&self, line: &Reserved, listener: Credentials) -> Option<Credentials> {
         let hub = credentials::peer(line).ok()?;
         // A process of another PID namespace has no number here, and could be any.
         let same = listener.pid.is_some() && listener == hub;
         let trusted = listener.uid == hub.uid || listener.uid == 0;
-        hub.pid.filter(|_| same || (self.inherited && trusted))
+        (hub.pid.is_some() && (same || (self.inherited && trusted))).then_some(hub)
     }
 }
 

@@ -134,8 +134,8 @@ pub enum StatusError {
         /// The socket that answered.
         path: PathBuf,
     },
-    /// It was asked, and has gone.
-    #[error("the server at {path} ended, or gave up its hub, without an answer")]
+    /// It closed the connection without an answer.
+    #[error("the server at {path} ended, gave up its hub, or is another user's")]
     Unanswered {
         /// The socket that was tried.
         path: PathBuf,

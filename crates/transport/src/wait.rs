@@ -214,7 +214,10 @@ pub fn wait(
             settle(members, won, spun);
             return Ok(ready + count);
         }
-        members.iter().for_each(|m| m.stream.wake_timed_reader());
+        members.iter().for_each(|m| {
+            m.stream.wake_timed_reader();
+            m.stream.note_wait();
+        });
         let expired = deadline.is_some_and(|d| now() >= d);
         if !expired && won == Won::Looking && others.is_empty() && wait_directly(members, deadline) {
             won = Won::Spinning;

@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use libc::{EAGAIN, MSG_DONTWAIT, POLLIN, POLLOUT};
+use libc::{EAGAIN, EPOLLET, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, POLLIN, POLLOUT};
 
 use crate::support::{
-    Server,
-    calls::{call, outcome, poll, read_once, read_up_to, readable_bytes, ready, set_nonblocking, write_all},
+    Fd, Server,
+    calls::{call, good, outcome, poll, read_once, read_up_to, readable_bytes, ready, set_nonblocking, write_all},
+    connection::watch,
     hooked, messages,
     watchdog::Step,
 };
@@ -87,6 +88,39 @@ fn what_poll_calls_writable_takes_a_short_write() {
         assert!(sent > RING / 2, "{sent}");
         assert_eq!(read_up_to(c.server, sent).len(), sent);
         assert_eq!(ready(c.client, POLLOUT), POLLOUT);
+    });
+}
+
+/// A program that asks once more for an edge has one as soon as there is room, though no send of it has failed.
+#[test]
+fn room_is_an_edge_for_one_that_asks_again() {
+    hooked(|| {
+        let _step = Step::begin("EPOLLET and EPOLLOUT");
+        let server = Server::listen();
+        for once in [0, EPOLLONESHOT] {
+            let c = server.connection();
+            set_nonblocking(c.client, true);
+            let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+            let mut event = libc::epoll_event { events: (EPOLLOUT | EPOLLET | once) as u32, u64: 1 };
+            let mut asked = event;
+            watch(set, c.client, event.events, 1);
+            let mut edges = |time| call!(epoll_wait(set, &raw mut event, 1, time));
+            assert_eq!(edges(0), 1);
+            // The first is told of twice.
+            while edges(0) == 1 {}
+            let mut sent = 0;
+            while ready(c.client, POLLOUT) == POLLOUT {
+                write_all(c.client, &[1; 1000]);
+                sent += 1000;
+            }
+            assert_eq!(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.client, &raw mut asked)), 0);
+            assert_eq!(edges(0), 0);
+            thread::scope(|scope| {
+                scope.spawn(|| assert_eq!(read_up_to(c.server, sent).len(), sent));
+                assert_eq!(edges(-1), 1);
+            });
+            call!(close(set));
+        }
     });
 }
 

@@ -43,9 +43,12 @@ impl Late {
     /// Of a set that has nothing yet.
     fn of(set: Fd) -> Self {
         let server = Server::listen();
+        watch(set, server.listener, 0, 0);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        assert_eq!(call!(epoll_wait(set, &raw mut event, 1, 0)), 0, "a wait that the hooks see");
         let connection = server.fresh_connection();
         watch(set, connection.client, EPOLLIN as u32, 7);
-        let mut event = libc::epoll_event { events: EPOLLOUT as u32, u64: 7 };
+        event = libc::epoll_event { events: EPOLLOUT as u32, u64: 7 };
         good(call!(epoll_ctl(set, EPOLL_CTL_MOD, connection.client, &raw mut event)));
         Self { set, connection, _server: server }
     }

@@ -79,7 +79,8 @@ fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {
         let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
         watch(set, server.listener, EPOLLIN as u32, 1);
         let c = server.fresh_connection();
-        watch(set, c.server, EPOLLIN as u32, 2);
+        let mut once = libc::epoll_event { events: (EPOLLIN | libc::EPOLLONESHOT) as u32, u64: 2 };
+        watch(set, c.server, once.events, 2);
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         let mut wait = |time: i32| {
             event.u64 = 0;
@@ -89,7 +90,9 @@ fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {
         for _ in 0..100 {
             write_all(c.client, b"?");
             assert_eq!(wait(-1), (1, 2));
+            assert_eq!(wait(0), (0, 0));
             assert_eq!(read_up_to(c.server, 1), b"?");
+            assert_eq!(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.server, &raw mut once)), 0);
             write_all(c.server, b"!");
             assert_eq!(read_up_to(c.client, 1), b"!");
         }
@@ -104,6 +107,32 @@ fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         assert_eq!(call!(epoll_wait(set, &raw mut event, 1, 0)), 0);
         (0..1000).for_each(|_| c.exchange());
+        assert_eq!(server.transports(), [Transport::Ring]);
+        call!(close(set));
+    });
+}
+
+/// As Boost.Asio does for a program that never runs its loop.
+#[test]
+fn a_connection_in_a_set_that_nobody_waits_for() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("a set that nobody waits for");
+        let server = Server::listen();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        let c = server.fresh_connection();
+        watch(set, c.server, EPOLLIN as u32, 2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    assert_eq!(read_up_to(c.server, 1), b"?");
+                    write_all(c.server, b"!");
+                }
+            });
+            for _ in 0..500 {
+                write_all(c.client, b"?");
+                assert_eq!(read_up_to(c.client, 1), b"!");
+            }
+        });
         assert_eq!(server.transports(), [Transport::Ring]);
         call!(close(set));
     });

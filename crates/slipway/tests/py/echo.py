@@ -1,5 +1,6 @@
-"""A server that sends back what comes, and its client. The first argument is which: "serve" or "ask"; the second is the socket's path, or an
-abstract name behind an @. The client says "done" when a thousand answers were right, and keeps the connection until its input ends."""
+"""A server that sends back what comes, and its clients. The first argument is which: "serve", "ask" or "pass"; the second is the socket's path. One
+that is to "serve-again" does so in a child, which calls listen() once more, as asyncio does. A client says "done" when a thousand answers were right, and keeps the connection until its input ends; one that passes has the server write into a pipe
+before."""
 import os
 import socket
 import sys
@@ -7,25 +8,40 @@ import threading
 
 role, name = sys.argv[1:]
 end = socket.socket(socket.AF_UNIX)
-address = '\0' + name[1:] if name.startswith('@') else name
 
 
 def serve(client):
-    while data := client.recv(100):
-        client.sendall(data)
+    while (got := socket.recv_fds(client, 100, 1))[0]:
+        for pipe in got[1]:
+            os.write(pipe, b'through')
+            os.close(pipe)
+        client.sendall(got[0])
 
 
-if role == 'serve':
-    end.bind(address)
-    if not name.startswith('@'):
-        os.chmod(name, 0o777)
+def ask():
+    for n in range(1000):
+        end.sendall(b'%d' % n)
+        if end.recv(100) != b'%d' % n:
+            sys.exit('another answer')
+
+
+if role.startswith('serve'):
+    end.bind(name)
+    os.chmod(name, 0o777)
+    end.listen()
+    if role == 'serve-again' and os.fork():
+        os.wait()
+        sys.exit()
     end.listen()
     while True:
         threading.Thread(target=serve, args=(end.accept()[0],), daemon=True).start()
-end.connect(address)
-for n in range(1000):
-    end.sendall(b'%d' % n)
-    if end.recv(100) != b'%d' % n:
+end.connect(name)
+ask()
+if role == 'pass':
+    out, into = os.pipe()
+    socket.send_fds(end, [b'x'], [into])
+    if (end.recv(100), os.read(out, 100)) != (b'x', b'through'):
         sys.exit('another answer')
+    ask()
 print('done', flush=True)
 sys.stdin.read()

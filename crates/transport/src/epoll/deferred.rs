@@ -4,7 +4,7 @@
 //! the kernel need know of two changes. It need know before a thread waits, and at once where a thread waits already, or
 //! one may wait that no hook sees.
 
-use super::{EpollSet, State, borrow, entry::EDGE, entry::Entry};
+use super::{EpollSet, State, borrow, entry::EDGE, entry::Entry, entry::ONCE};
 use crate::stream::locked;
 use rustix::event::epoll;
 use slipway_fabric::{sleepers::Unseen, sync::Ordering::SeqCst};
@@ -31,7 +31,7 @@ impl EpollSet {
 
     /// The program has changed what it wants of a lent stream that the kernel's set has.
     pub(super) fn follow(&self, state: &mut State, fd: RawFd) {
-        let defers = self.exposed.load(SeqCst) == 0 && self.sleepers.is_empty();
+        let defers = self.is_waited_for() && self.exposed.load(SeqCst) == 0 && self.sleepers.is_empty();
         let State { entries, behind, .. } = state;
         let Some(entry) = entries.get_mut(fd as usize).and_then(Option::as_mut) else { return };
         if !entry.behind {
@@ -61,7 +61,7 @@ impl EpollSet {
             // Its events are the program's own.
             entry.away = true;
             let _ = borrow(self.descriptor(), |epfd| borrow(entry.fd, |fd| epoll::delete(epfd, fd)));
-        } else if entry.known != wanted || entry.events & EDGE != 0 {
+        } else if entry.known != wanted || entry.events & (EDGE | ONCE) != 0 {
             entry.known = wanted;
             let (flags, data) = (entry.flags(), epoll::EventData::new_u64(entry.data));
             let _ = borrow(self.descriptor(), |epfd| borrow(entry.fd, |fd| epoll::modify(epfd, fd, data, flags)));
@@ -100,6 +100,7 @@ mod tests {
         let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
         let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
         let (stream, fd, peer) = quiet();
+        set.begin_waiting();
         set.add(fd.as_raw_fd(), &Arc::new(stream), IN, 7).expect("room");
         (epfd, set, [fd, peer])
     }

@@ -101,7 +101,13 @@ pub fn lendable(stream: &Stream, events: u32) -> bool {
 
 impl Entry {
     /// A new member, whose first look reports whatever is ready.
-    pub fn new(stream: &Arc<Stream>, fd: RawFd, (events, data): (u32, u64), (socket_tag, line_tag): (u64, u64)) -> Self {
+    pub fn new(
+        stream: &Arc<Stream>,
+        fd: RawFd,
+        (events, data): (u32, u64),
+        (socket_tag, line_tag): (u64, u64),
+        lent: bool,
+    ) -> Self {
         Self {
             stream: Arc::clone(stream),
             fd,
@@ -115,7 +121,7 @@ impl Entry {
             away: false,
             behind: false,
             known: (events, data),
-            lent: lendable(stream, events),
+            lent,
             spent: false,
             idle_bells: 0,
             fresh: true,
@@ -146,8 +152,14 @@ impl Entry {
     /// Registered once more: whatever is ready is news.
     pub fn revive(&mut self, events: u32, data: u64) {
         (self.events, self.data, self.dormant) = (events, data, false);
-        self.lent &= lendable(&self.stream, events);
-        (self.spent, self.fresh, self.kernel_news) = (false, true, true);
+        (self.spent, self.kernel_news) = (false, true);
+        self.renew();
+    }
+
+    /// The program asks for it again: whatever is ready is news, and room that there is not yet will be.
+    pub fn renew(&mut self) {
+        self.fresh = true;
+        self.blocked_reported = self.stream.blocked_mark().wrapping_sub(1);
     }
 
     /// Whether it reports nothing until the program asks for it again, or the kernel reports in its place.

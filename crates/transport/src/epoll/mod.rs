@@ -114,8 +114,8 @@ pub struct EpollSet {
     exposed: AtomicU32,
     /// 1: there is something in [`State::drained`].
     has_drained: AtomicU32,
-    /// 1: the program has waited for it by the hooks. Till then nothing of ours stirs in the kernel's set: the program may wait for that by system calls of its
-    /// own, and would be told of what it has not asked for.
+    /// 1: the program has waited for it by the hooks. Until then the kernel's set reports no descriptor of the library, unless a stream came with its line: the
+    /// program may wait by system calls of its own.
     waited: AtomicU32,
 }
 
@@ -217,7 +217,7 @@ impl EpollSet {
             if !entry.dormant {
                 return Err(Errno::EXIST);
             }
-            if !lendable(stream, events) {
+            if !self.lends(stream, events) {
                 self.take_over(&mut state, fd);
             }
             let Some(entry) = state.entry(fd) else { return Err(Errno::NOENT) };
@@ -240,7 +240,7 @@ impl EpollSet {
             self.make_kick(tag).map_err(|_| Errno::MFILE)?;
         }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
-        let mut entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag));
+        let mut entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag), self.lends(stream, events));
         let lent = entry.lent;
         let (flags, tag) = entry.registration();
         let added = borrow(fd, |fd| self.register(fd, flags, tag));
@@ -315,8 +315,9 @@ impl EpollSet {
         let mut state = locked(&self.state);
         let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
         (entry.events, entry.data) = (events, data);
-        (entry.spent, entry.fresh) = (false, true);
-        if entry.lent && lendable(&entry.stream, events) {
+        entry.spent = false;
+        entry.renew();
+        if entry.lent && self.lends(&entry.stream, events) {
             self.follow(&mut state, fd);
             return true;
         }
@@ -395,6 +396,7 @@ impl EpollSet {
     pub fn add_hub(self: &Arc<Self>, hub: &Arc<Hub>) {
         hub.join(self);
         let mut state = locked(&self.state);
+        state.hubs.retain(|known| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(hub)));
         state.hubs.push(Arc::downgrade(hub));
         if self.is_waited_for() {
             self.take_hubs(&mut state);
@@ -416,11 +418,22 @@ impl EpollSet {
         self.waited.load(SeqCst) != 0
     }
 
+    /// The program waits for the set by the hooks, or may: from here on the kernel's set may report descriptors of the library.
     #[cold]
-    fn begin_waiting(&self) {
+    pub fn begin_waiting(&self) {
         let mut state = locked(&self.state);
         self.waited.store(1, SeqCst);
         self.take_hubs(&mut state);
+        let lent: Vec<_> =
+            state.entries.iter().flatten().filter(|e| e.lent && !lendable(&e.stream, e.events)).map(|e| e.fd).collect();
+        for fd in lent {
+            self.take_over(&mut state, fd);
+        }
+    }
+
+    /// Whether the kernel is to report a stream until it is decided: before the first wait by the hooks, it has reported nothing to them.
+    fn lends(&self, stream: &Stream, events: u32) -> bool {
+        lendable(stream, events) || stream.is_undecided() && !self.is_waited_for()
     }
 
     /// A hub that the set serves has a new gate.
@@ -510,6 +523,7 @@ impl EpollSet {
     /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
     pub fn ready_within(&self) -> bool {
         self.expose();
+        self.begin_waiting();
         let mut state = locked(&self.state);
         state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
             entry.arm();

@@ -269,6 +269,7 @@ impl EpollSet {
 
     /// The program's among events that the kernel reported to a wait of its own, which began before the set had streams.
     pub fn sift(&self, events: &[Event]) -> Vec<Event> {
+        self.begin_waiting();
         let mut out = Vec::new();
         self.sort(&mut locked(&self.state), events, &mut out);
         self.leave_to_others();

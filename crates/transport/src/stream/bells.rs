@@ -127,7 +127,7 @@ impl Stream {
     /// An epoll set has heard so many bells of the line's socket: whether a doorbell may lie there, for which this asks (R15) if they are many.
     pub fn expects_door(&self, bells: u32) -> bool {
         let has_plenty = || rustix::io::dup(self.socket.load().as_fd()).is_ok_and(|next| has_plenty(next.as_raw_fd()));
-        let asks = bells == OFTEN && Settings::get().stage != Stage::One && has_plenty();
+        let asks = bells == OFTEN && !self.foreign && Settings::get().stage != Stage::One && has_plenty();
         if asks
             && let Some(segment) = self.line()
             && self.doors.awaited.compare_exchange(0, ASKED, Relaxed, Relaxed).is_ok()

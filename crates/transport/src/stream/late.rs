@@ -43,10 +43,10 @@ impl Stream {
     /// There is no memory.
     pub fn quiet(prospect: Prospect, record: Option<LedgerEntry>, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
         let (role, peer) = match &prospect {
-            Prospect::Client { listener, .. } => (Role::Client, listener),
-            Prospect::Server { from, .. } => (Role::Server, from),
+            Prospect::Client { listener, .. } => (Role::Client, *listener),
+            Prospect::Server { from, .. } => (Role::Server, *from),
         };
-        let mut stream = Self::new(role, Reserved::none(), peer.pid.unwrap_or(0), nonblocking, record)?;
+        let mut stream = Self::new(role, Reserved::none(), peer.pid.unwrap_or(0), nonblocking, record)?.with(peer);
         stream.hides_end = hides_end;
         *locked(&stream.prospect) = Some(prospect);
         stream.due.store(Settings::get().after, Relaxed);
@@ -61,6 +61,18 @@ impl Stream {
         self.state.common.phase.load(Relaxed) == phase::QUIET
     }
 
+    /// The program waits for the connection itself, by the hooks.
+    pub fn note_wait(&self) {
+        if self.is_quiet() {
+            self.waited.store(1, Relaxed);
+        }
+    }
+
+    /// Whether all waits for the connection are the hooks', as far as is known: those for its sets, or for itself.
+    fn is_waited_for(&self) -> bool {
+        self.waited.load(Relaxed) != 0 || self.sets().iter().all(|set| set.is_waited_for())
+    }
+
     /// A client offers now, if it has not: for a program that must hear bells.
     pub fn offer_now(&self) {
         if self.role == Role::Client && self.is_quiet() {
@@ -68,15 +80,15 @@ impl Stream {
         }
     }
 
-    /// Gets the line, if that can be: no other process has the connection, no thread sleeps that would not hear the line, and its sets are waited for by
-    /// the hooks.
+    /// Gets the line, if that can be: no other process has the connection, no thread sleeps that would not hear the line, and the program waits by the
+    /// hooks.
     #[cold]
     pub(super) fn get_line(&self, used: u32) {
         let after = Settings::get().after;
         // For the next time: one that does not find it looks more and more seldom.
         self.due.store(used.saturating_add((used.saturating_sub(after)).max(1)), Relaxed);
         let common = &self.state.common;
-        if common.heirs.load(Relaxed) != 0 || !self.sets().iter().all(|set| set.is_waited_for()) {
+        if common.heirs.load(Relaxed) != 0 || !self.is_waited_for() {
             return;
         }
         common.sleepers.if_none(|| {

@@ -202,7 +202,7 @@ impl Stream {
         let moves = rx.giving_back.load(Relaxed) != 0 || tx.mode.load(Relaxed) == mode::RETURNING;
         // Of a family, the sender may not have counted yet what it has sent.
         let may_be = forked || self.line().is_some_and(|s| s.rx.attachments() != rx.batches_taken.load(Relaxed));
-        if moves || !may_be {
+        if moves || !may_be || self.foreign {
             return false;
         }
         let Next::Batch { at, .. } = line::next(self.socket.load().as_fd()) else { return false };
@@ -223,7 +223,9 @@ impl Stream {
 
     /// Takes one message off the line's socket. `tells`: the sets are to be told of a bell.
     fn hear(&self, mail: &mut Mail, tells: bool) -> Took {
-        match line::hear(self.socket.load().as_fd()) {
+        let line = self.socket.load();
+        let heard = if self.foreign { self.hear_foreign(line.as_fd()) } else { line::hear(line.as_fd()) };
+        match heard {
             Heard::Nothing => Took::Nothing,
             Heard::Message(Message::Bell) => {
                 add(&self.counts.heard, 1);
@@ -246,18 +248,28 @@ impl Stream {
         }
     }
 
+    /// What another user's end has sent: of all descriptors, only the segment that is awaited gets a number here. Where such an end chooses what is
+    /// closed, that may wait.
+    fn hear_foreign(&self, line: BorrowedFd<'_>) -> Heard {
+        if self.awaits_answer() && line::is_grant(line) { line::hear(line) } else { line::hear_words(line) }
+    }
+
     fn sort(&self, mail: &mut Mail, heard: Heard) {
         match heard {
-            Heard::Message(Message::FdBatch(batch)) if self.has_space_for(mail, &batch) => {
+            Heard::Message(Message::FdBatch(batch)) if !self.foreign && self.has_space_for(mail, &batch) => {
                 mail.batches.push_back(Waiting::new(batch));
                 self.batches_waiting.store(mail.batches.len() as u32, Relaxed);
                 self.count_batch(mail);
             }
-            Heard::Message(Message::Returned(batch)) if has_space(&mail.returned, &batch) => {
+            Heard::Message(Message::Returned(batch)) if !self.foreign && has_space(&mail.returned, &batch) => {
                 mail.returned.push_back(Waiting::new(batch));
             }
             Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
-                match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
+                let s = Settings::get();
+                // No more than was asked for, or what a server may give.
+                let size = usize::try_from(ring).ok().filter(|size| *size <= s.ring.max(s.max_ring));
+                match size.ok_or_else(|| io::ErrorKind::InvalidInput.into()).and_then(|size| Segment::open(segment.as_fd(), size))
+                {
                     Ok(opened) => {
                         report::debug(format_args!("connected through shared memory, {ring} bytes a direction"));
                         self.adopt(opened);
@@ -358,8 +370,8 @@ impl Stream {
         for _ in 0..MOST_HEARD {
             let (at, len) = match line::next(line.as_fd()) {
                 Next::Nothing => return false,
-                Next::Batch { at, len } => (at, len),
-                Next::Other => match self.hear(&mut mail, true) {
+                Next::Batch { at, len } if !self.foreign => (at, len),
+                _ => match self.hear(&mut mail, true) {
                     Took::Nothing => return false,
                     _ => continue,
                 },

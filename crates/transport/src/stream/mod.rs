@@ -36,9 +36,10 @@ use alone::Alone;
 use arc_swap::ArcSwap;
 use bells::Doors;
 use mail::Mail;
-use rustix::io::Errno;
+use rustix::{io::Errno, process::geteuid};
 pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
+    credentials::Credentials,
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
@@ -104,6 +105,10 @@ pub struct Stream {
     prospect: ForkMutex<Option<Prospect>>,
     /// The use at which it tries.
     due: AtomicU32,
+    /// 1: the program has waited for it by the hooks, before it had a line.
+    waited: AtomicU32,
+    /// Its peer is another user's: the two pass no descriptors over the line, but the segment's.
+    foreign: bool,
     /// What the epoll sets know: 1, of the line; 2, of the segment; 3, of the doorbell.
     told_sets: AtomicU32,
     /// 1: a thread that was awake took a bell, of which the sets are to be told.
@@ -141,15 +146,33 @@ pub(crate) fn locked<T>(mutex: &ForkMutex<T>) -> ForkGuard<'_, T> {
 
 impl Stream {
     /// A client's end whose offer went out over `line`.
-    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
-        Self::new(Role::Client, line, peer_pid, nonblocking, None)
+    pub fn offered(line: Reserved, peer: Credentials, nonblocking: bool) -> io::Result<Self> {
+        Ok(Self::new(Role::Client, line, peer.pid.unwrap_or(0), nonblocking, None)?.with(peer))
+    }
+
+    /// Its peer, as the kernel gave it.
+    fn with(mut self, peer: Credentials) -> Self {
+        self.foreign = peer.uid != geteuid().as_raw();
+        self
+    }
+
+    /// Whether its peer is another user's.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// A server's end whose client offers rings of `ring` bytes a direction over `line`. `hides_end`: see
     /// [`Stream::has_last_words`].
-    pub fn heard(line: Reserved, ring: u64, record: LedgerEntry, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
-        let peer = record.slot().peer.load(Relaxed);
-        let mut stream = Self::new(Role::Server, line, peer, nonblocking, Some(record))?;
+    pub fn heard(
+        line: Reserved,
+        ring: u64,
+        peer: Credentials,
+        record: LedgerEntry,
+        nonblocking: bool,
+        hides_end: bool,
+    ) -> io::Result<Self> {
+        let pid = record.slot().peer.load(Relaxed);
+        let mut stream = Self::new(Role::Server, line, pid, nonblocking, Some(record))?.with(peer);
         stream.hides_end = hides_end;
         stream.offer.store(ring, Relaxed);
         stream.state.common.phase.store(phase::HEARD, Relaxed);
@@ -192,6 +215,8 @@ impl Stream {
             used: AtomicU32::new(0),
             prospect: ForkMutex::default(),
             due: AtomicU32::new(0),
+            waited: AtomicU32::new(0),
+            foreign: false,
             told_sets: AtomicU32::new(0),
             took_bell: AtomicU32::new(0),
             ring_size: OnceLock::new(),

@@ -96,20 +96,20 @@ impl Stream {
         self.hides_end && self.holds_unread()
     }
 
-    /// Whether a writer that waits should go on: there is space for a write that goes whole or not at all (as a socket is writable only while less
-    /// than a quarter of its buffer is used), and the reader has come as far as a writer that ran out waits for.
+    /// Whether a writer that waits should go on: there is space for a short write, which is done whole or refused (a socket is writable while less than
+    /// a quarter of its buffer is used), and the reader has come as far as a writer that ran out waits for.
     fn has_space(&self) -> bool {
         let Some(segment) = self.line() else { return false };
         let tx = &self.state.tx;
         let mut cursor = tx.cursor();
         let enough = |used| pace::enough(used, segment.tx.size());
-        if tx.full.load(Relaxed) == 0 {
-            let has_room = |cursor: &mut _| segment.tx.free(cursor, 1).map_or(true, |space| space > 0);
-            // First as far as the reader is known to have come.
-            return has_room(&mut cursor)
-                && (enough(cursor.tail - cursor.head_seen) || segment.tx.unread(&mut cursor).map_or(true, enough));
-        }
-        let writable = segment.tx.unread(&mut cursor).map_or(true, enough) && !self.awaits_reader(segment);
+        let writable = if tx.full.load(Relaxed) == 0 {
+            segment.tx.free(&mut cursor, 1).map_or(true, |space| space > 0)
+                // First as far as the reader is known to have come.
+                && (enough(cursor.tail - cursor.head_seen) || segment.tx.unread(&mut cursor).map_or(true, enough))
+        } else {
+            segment.tx.unread(&mut cursor).map_or(true, enough) && !self.awaits_reader(segment)
+        };
         if writable {
             tx.full.store(0, Relaxed);
             self.pace.learn(cursor.head_seen);

@@ -16,6 +16,7 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, socketpair},
 };
 use slipway_fabric::{
+    credentials::{self, Credentials},
     segment::Segment,
     sync::{AtomicBool, Ordering::SeqCst},
 };
@@ -301,11 +302,14 @@ fn messages_of_any_bytes_are_parsed_or_refused() {
     });
 }
 
-/// A client's end whose server is hostile: the line, the X socket of the client, and the peer's.
-fn client_of_hostile_server() -> (Stream, OwnedFd, OwnedFd, OwnedFd) {
+/// A client's end whose server is hostile, and perhaps another user's: the line, the X socket of the client, and the peer's.
+fn client_of_hostile_server(foreign: bool) -> (Stream, OwnedFd, OwnedFd, OwnedFd) {
     let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
     let ((line, theirs), (x, their_x)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
-    let stream = Stream::offered(Reserved::new(line).unwrap(), std::process::id(), true).unwrap();
+    let own = credentials::peer(&theirs).unwrap();
+    let server = Credentials { uid: own.uid + u32::from(foreign), ..own };
+    let stream = Stream::offered(Reserved::new(line).unwrap(), server, true).unwrap();
+    assert_eq!(stream.is_foreign(), foreign);
     (stream, x, theirs, their_x)
 }
 
@@ -335,7 +339,7 @@ fn segments_that_can_not_be_used_leave_the_client_on_its_socket() {
             (65536, open("/proc/self/maps")),
         ];
         for (ring, segment) in cases {
-            let (stream, x, line, their_x) = client_of_hostile_server();
+            let (stream, x, line, their_x) = client_of_hostile_server(false);
             line::send_message(line.as_fd(), &Message::Grant { ring, segment }).unwrap();
             assert_eq!(stream.send(x.as_fd(), &[IoSlice::new(b"hello")], &[]), Ok(5));
             let mut buffer = [0; 16];
@@ -355,7 +359,7 @@ fn random_misbehaviour_step_by_step() {
     alone(|| {
         let before = open_descriptors();
         fuzz(|dice| {
-            let (stream, x, line, their_x) = client_of_hostile_server();
+            let (stream, x, line, their_x) = client_of_hostile_server(dice.below(3) == 0);
             let ring = 4096 << dice.below(3);
             let (segment, fd) = Segment::create(ring).unwrap();
             drop(segment);
@@ -387,7 +391,7 @@ fn use_stream(stream: &Stream, x: &OwnedFd, dice: &mut Dice) {
             let (a, b) = buffer.split_at_mut(room / 3);
             if let Ok(got) = stream.receive(x, &mut [IoSliceMut::new(a), IoSliceMut::new(b)], how) {
                 assert!(got.bytes <= room);
-                assert!(how.descriptors || got.descriptors.is_empty());
+                assert!(how.descriptors && !stream.is_foreign() || got.descriptors.is_empty());
             }
         }
         4..=6 => {
