@@ -4,7 +4,10 @@ use crate::{
     path::TreePath,
     view::{Found, Resolved},
 };
-use rustix::{fs::FileType, io::Errno};
+use rustix::{
+    fs::{FileType, RenameFlags},
+    io::Errno,
+};
 
 /// The last component as it was written.
 fn last(path: &[u8]) -> &[u8] {
@@ -54,12 +57,22 @@ impl Resolved {
     /// What is renamed to `to`, or exchanged with it.
     ///
     /// # Errors
-    /// Of rename for paths that end so, ENOENT, and ENOTEMPTY for a directory above it.
-    pub fn to_rename(self, path: &[u8], to: &Self, to_path: &[u8], exchanges: bool) -> Result<Found, Errno> {
-        if [path, to_path].iter().any(|path| matches!(last(path), b"" | b"." | b"..")) {
+    /// Of rename for paths that end so, ENOENT, EEXIST, and ENOTEMPTY for a directory above it.
+    pub fn to_rename(self, path: &[u8], to: &Self, to_path: &[u8], flags: RenameFlags) -> Result<Found, Errno> {
+        let is_name = |path| !matches!(last(path), b"" | b"." | b"..");
+        let (exchanges, must_be_free) = (flags.contains(RenameFlags::EXCHANGE), flags.contains(RenameFlags::NOREPLACE));
+        if !is_name(path) {
             return Err(Errno::BUSY);
         }
+        if !is_name(to_path) {
+            return Err(if must_be_free { Errno::EXIST } else { Errno::BUSY });
+        }
         let found = self.found.ok_or(Errno::NOENT)?;
+        match to.found {
+            Some(_) if must_be_free => return Err(Errno::EXIST),
+            None if exchanges => return Err(Errno::NOENT),
+            _ => {}
+        }
         if (self.must_be_dir || to.must_be_dir && !exchanges) && found.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
         }

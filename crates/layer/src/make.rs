@@ -152,9 +152,6 @@ impl View {
     /// # Errors
     /// Of link; EXDEV between the layer and what goes through to the host.
     pub fn link(&mut self, found: &Found, path: &TreePath) -> Result<(), Errno> {
-        if found.kind() == FileType::Directory {
-            return Err(Errno::PERM);
-        }
         match (self.is_through(&found.path), self.is_through(path)) {
             (true, true) => return linkat(&self.host, found.path.relative(), &self.host, path.relative(), AtFlags::empty()),
             (false, false) => {}
@@ -163,6 +160,9 @@ impl View {
         self.top_index()?;
         self.may_link(found)?;
         self.may_change_dir(&path.parent())?;
+        if found.kind() == FileType::Directory {
+            return Err(Errno::PERM);
+        }
         self.copy_up(found, false)?;
         let top = self.layers.last().ok_or(Errno::ROFS)?.files.try_clone().map_err(log_error)?;
         self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))

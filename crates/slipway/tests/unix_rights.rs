@@ -93,11 +93,18 @@ say(libc.utimensat(-100, b\"none\", omit, 0))
 os.symlink(\"there\", \"new\")
 for link in b\"link\", b\"new\":
     say(libc.fchmodat(-100, link, 0o600, 0x100))
+EXCLUSIVE, EXCHANGE = 1, 2
+for old, new, flags in [
+    (b\"there\", b\"dir/..\", EXCLUSIVE), (b\"there\", b\"dir/\", EXCLUSIVE), (b\"none\", b\"there\", EXCLUSIVE), (b\".\", b\"there\", EXCLUSIVE),
+    (b\"dir\", b\"dir/none\", EXCHANGE), (b\"there/\", b\"none\", EXCHANGE), (b\"dir\", b\"dir/none\", 0), (b\"dir\", b\"dir/..\", 0)]:
+    say(libc.renameat2(-100, old, -100, new, flags))
+say(libc.link(b\"dir\", b\"/etc/slipway\"))
 '",
     );
     assert_eq!(
         said,
-        "-1 ENOENT\n-1 ELOOP\n-1 EEXIST\n-1 ENAMETOOLONG\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOTDIR\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EISDIR\n-1 ENOTDIR\n-1 EISDIR\n-1 EEXIST\n0 0\n-1 ENOTSUP\n-1 ENOTSUP\n"
+        "-1 ENOENT\n-1 ELOOP\n-1 EEXIST\n-1 ENAMETOOLONG\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOTDIR\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EEXIST\n-1 EISDIR\n-1 ENOTDIR\n-1 EISDIR\n-1 EEXIST\n0 0\n-1 ENOTSUP\n-1 ENOTSUP\n\
+         -1 EEXIST\n-1 EEXIST\n-1 ENOENT\n-1 EBUSY\n-1 ENOENT\n-1 ENOENT\n-1 EINVAL\n-1 EBUSY\n-1 EACCES\n"
     );
 }
 

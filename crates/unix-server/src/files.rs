@@ -201,7 +201,7 @@ impl Files {
 
     pub(crate) fn rename(&mut self, cwd: &TreePath, from: &[u8], to: &[u8]) -> Result<(), Errno> {
         let (old, new) = (self.resolve_last(cwd, from)?, self.resolve_last(cwd, to)?);
-        let found = old.to_rename(from, &new, to, false)?;
+        let found = old.to_rename(from, &new, to, RenameFlags::empty())?;
         let renamed = self.view.rename(&found, &new.path, RenameFlags::empty());
         self.changed(renamed)?;
         for dir in self.dirs.iter().filter_map(Weak::upgrade) {

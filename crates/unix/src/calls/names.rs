@@ -116,7 +116,7 @@ impl Server {
         let (from, to) = (read_string(caller.tid, from, PATH_MAX)?, read_string(caller.tid, to, PATH_MAX)?);
         let old = self.lookup_last(caller, from_dir, &from)?;
         let new = self.lookup_last(caller, to_dir, &to)?;
-        let found = old.to_rename(&from, &new, &to, flags.contains(RenameFlags::EXCHANGE))?;
+        let found = old.to_rename(&from, &new, &to, flags)?;
         self.may_name(&found.path)?;
         self.may_name(&new.path)?;
         // A look that finds the old name gone must not miss the new one.
