@@ -155,12 +155,11 @@ fn with_few_files(count: usize, work: impl FnOnce(&Path)) {
 fn a_rename_that_there_is_no_room_to_hide() {
     let _one = one_at_a_time();
     with_few_files(64, |dir| {
-        let bench =
+        let mut bench =
             Bench::over(|host| ["a", "b"].iter().for_each(|name| fs::write(host.join(name), "old").expect("write")), |_, _| {});
         // The same layers, where there is room for one file more: the copy.
-        let store = Store::open(&dir.join("layers")).expect("store");
-        store.create("l", &About::default()).expect("layer");
-        let bench = Bench { dir: bench.dir, store };
+        bench.store = Store::open(&dir.join("layers")).expect("store");
+        bench.store.create("l", &About::default()).expect("layer");
         bench.change(|view| {
             bench.put(view, "log-is-there", "");
             let files = (0..).map(|number| dir.join(format!("full-{number}")));
