@@ -152,7 +152,8 @@ impl Catalog {
             let (name, number) = test.trim().split_once(':').map_or((test.trim(), None), |(name, number)| (name, Some(number)));
             let program = self.programs.iter().find(|program| program.name == name);
             let numbers = program.and_then(|program| {
-                let possible = |number: &u32| *number == 1 || program.clients.len() > 1 && (2..=10_000).contains(number);
+                let takes = |number: &u32| *number == 1 || program.clients.len() > 1 && (2..=10_000).contains(number);
+                let possible = |number: &u32| program.clients.contains(number) || takes(number);
                 match number {
                     None => Some(program.clients.clone()),
                     Some(number) => number.parse().ok().filter(possible).map(|number| vec![number]),
@@ -225,6 +226,7 @@ mod tests {
             Ok::<_, Failure>(plan.into_iter().map(|(program, clients)| (program.name.clone(), clients)).collect::<Vec<_>>())
         };
         assert_eq!(plan("redis:7 dbus redis:1").unwrap(), [("redis".to_owned(), vec![7, 1]), ("dbus".to_owned(), vec![1])]);
+        assert_eq!(plan("redis-large:50").unwrap(), plan("redis-large").unwrap());
         let all = plan("").unwrap();
         assert!(all.len() >= 6 && all.contains(&("redis".to_owned(), vec![1, 50, 1000])));
         for wrong in ["rediss", "redis:0", "redis:x", "dbus:2"] {
