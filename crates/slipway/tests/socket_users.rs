@@ -15,43 +15,45 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 const SERVER: u32 = 65_534;
 const CLIENT: u32 = 65_533;
 
-/// Places of two users; none if this user can't be another.
-fn two_users() -> Option<(Place, Place)> {
+/// Places of two users, and the first one's server, which meets `users`; none if this user can't be another.
+fn served(users: &str) -> Option<(Place, Place, PathBuf, Serving)> {
     if !rustix::process::getuid().is_root() {
         eprintln!("only root can be two other users");
         return None;
     }
     let (server, client) = (Place::new(Some(SERVER)), Place::new(Some(CLIENT)));
     fs::set_permissions(server.dir.path(), fs::Permissions::from_mode(0o755)).expect("open to the client");
-    Some((server, client))
+    let path = server.path("socket");
+    let serving = Serving::start(echo(&server, users, "serve", &path), &path);
+    Some((server, client, path, serving))
 }
 
 /// An end of the echo, which may meet these users.
-fn echo(place: &Place, users: &str, role: &str, name: &str) -> Command {
+fn echo(place: &Place, users: &str, role: &str, path: &Path) -> Command {
     let mut command = place.command(false, built("slipway"));
-    command.args(["sockets", "--users", users, "--", "/usr/bin/python3"]).arg(asset("py/echo.py")).args([role, name]);
+    command.args(["sockets", "--users", users, "--", "/usr/bin/python3"]).arg(asset("py/echo.py")).arg(role).arg(path);
     command
 }
 
 /// How many of the server's connections are on shared memory while a client has one that works.
-fn rings(server: &Place, client: &Place, users: &str, name: &str) -> usize {
-    rings_of("ask", server, client, users, name)
+fn rings(server: &Place, client: &Place, users: &str, path: &Path) -> usize {
+    rings_of("ask", server, client, users, path)
 }
 
 /// The same of this kind of client.
-fn rings_of(role: &str, server: &Place, client: &Place, users: &str, name: &str) -> usize {
-    let mut asking = echo(client, users, role, name).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+fn rings_of(role: &str, server: &Place, client: &Place, users: &str, path: &Path) -> usize {
+    let mut asking = echo(client, users, role, path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
     let mut said = String::new();
     BufReader::new(asking.stdout.take().expect("a pipe")).read_line(&mut said).expect("reads");
     assert_eq!(said, "done\n");
-    let count = server.connections(name.as_ref(), "ring");
+    let count = server.connections(path, "ring");
     drop(asking.stdin.take());
     assert!(asking.wait().expect("ends").success());
     count
@@ -74,13 +76,9 @@ fn packets() -> OwnedFd {
 #[test]
 fn users_meet_where_both_ask_for_it() {
     let _watchdog = watchdog("users", HANGS);
-    let Some((server, client)) = two_users() else { return };
-    let path = server.path("socket");
-    let name = path.to_str().expect("text");
     for (serves, asks, count) in [("all", "all", 1), ("all", "own", 0), ("own", "all", 0)] {
-        let _ = fs::remove_file(&path);
-        let _serving = Serving::start(echo(&server, serves, "serve", name), &path);
-        assert_eq!(rings(&server, &client, asks, name), count, "{serves}, {asks}");
+        let Some((server, client, path, _serving)) = served(serves) else { return };
+        assert_eq!(rings(&server, &client, asks, &path), count, "{serves}, {asks}");
     }
 }
 
@@ -89,47 +87,37 @@ fn a_child_that_listens_again_offers_too() {
     let _watchdog = watchdog("a child that listens", HANGS);
     let place = Place::new(None);
     let path = place.path("socket");
-    let name = path.to_str().expect("text");
-    let _serving = Serving::start(echo(&place, "own", "serve-again", name), &path);
-    assert_eq!(rings(&place, &place, "own", name), 1);
+    let _serving = Serving::start(echo(&place, "own", "serve-again", &path), &path);
+    assert_eq!(rings(&place, &place, "own", &path), 1);
 }
 
 #[test]
 fn descriptors_between_users_go_over_the_socket() {
     let _watchdog = watchdog("descriptors", HANGS);
-    let Some((server, client)) = two_users() else { return };
-    let path = server.path("socket");
-    let name = path.to_str().expect("text");
-    let _serving = Serving::start(echo(&server, "all", "serve", name), &path);
-    assert_eq!(rings_of("pass", &server, &client, "all", name), 0);
-    assert_eq!(rings_of("pass", &server, &server, "all", name), 1, "those of one user stay");
+    let Some((server, client, path, _serving)) = served("all") else { return };
+    assert_eq!(rings_of("pass", &server, &client, "all", &path), 0);
+    assert_eq!(rings_of("pass", &server, &server, "all", &path), 1, "those of one user stay");
 }
 
 #[test]
 fn what_a_server_has_is_told_to_its_user_only() {
     let _watchdog = watchdog("a question", HANGS);
-    let Some((server, client)) = two_users() else { return };
-    let path = server.path("socket");
-    let name = path.to_str().expect("text");
-    let _serving = Serving::start(echo(&server, "all", "serve", name), &path);
+    let Some((server, client, path, _serving)) = served("all") else { return };
     let ask = |place: &Place| succeed(place.command(false, "/usr/bin/python3").args(["-c", QUESTION, &hub_of(&path)]));
     assert_eq!((ask(&client).as_str(), ask(&server).as_str()), ("False\n", "True\n"));
     // It goes on serving.
-    assert_eq!(rings(&server, &client, "all", name), 1);
+    assert_eq!(rings(&server, &client, "all", &path), 1);
 }
 
 #[test]
 fn who_takes_a_hubs_name_gets_no_connection() {
     let _watchdog = watchdog("a taken name", HANGS);
-    let Some((server, client)) = two_users() else { return };
-    let path = server.path("socket");
-    let name = path.to_str().expect("text");
-    let _serving = Serving::start(echo(&server, "own", "serve", name), &path);
+    let Some((server, client, path, _serving)) = served("own") else { return };
     let hub = hub_of(&path);
     let (taken, beacon) = (packets(), socket(AddressFamily::UNIX, SocketType::DGRAM, None).expect("a socket"));
     bind(&taken, &address("hub", &hub)).and_then(|()| listen(&taken, 8)).expect("the name is free");
     bind(&beacon, &address("beacon", &hub)).expect("the name is free");
-    assert_eq!(rings(&server, &client, "all", name), 0);
+    assert_eq!(rings(&server, &client, "all", &path), 0);
     // It came with its offer, and went.
     let offer = accept(&taken).expect("a client");
     let mut heard = [0; 64];
@@ -140,9 +128,7 @@ fn who_takes_a_hubs_name_gets_no_connection() {
 #[test]
 fn an_offer_of_another_process_is_none() {
     let _watchdog = watchdog("a stranger's offer", HANGS);
-    let Some((server, client)) = two_users() else { return };
-    let path = server.path("socket");
-    let _serving = Serving::start(echo(&server, "all", "serve", path.to_str().expect("text")), &path);
+    let Some((server, client, path, _serving)) = served("all") else { return };
     // Another user's process offers for the connection that this one then makes.
     let mut offers = client.command(false, "/usr/bin/python3");
     offers.args(["-c", OFFER, &hub_of(&path)]).stdout(Stdio::piped());
