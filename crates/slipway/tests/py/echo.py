@@ -1,7 +1,8 @@
 """A server that sends back what comes, and its clients. The first argument is which: "serve", "ask" or "pass"; the second is the socket's path. One
-that is to "serve-again" does so in a child, which calls listen() once more, as asyncio does. A client says "done" when a thousand answers were right, and keeps the connection until its input ends; one that passes has the server write into a pipe
-before."""
+that is to "serve-again" does so in a child, which calls listen() once more, as asyncio does. A client says "done" when a thousand answers were right,
+and keeps the connection until its input ends; one that passes has the server write into a pipe before."""
 import os
+import signal
 import socket
 import sys
 import threading
@@ -29,9 +30,11 @@ if role.startswith('serve'):
     end.bind(name)
     os.chmod(name, 0o777)
     end.listen()
-    if role == 'serve-again' and os.fork():
-        os.wait()
-        sys.exit()
+    if role == 'serve-again' and (child := os.fork()):
+        try:
+            os.wait()
+        finally:
+            os.kill(child, signal.SIGKILL)
     end.listen()
     while True:
         threading.Thread(target=serve, args=(end.accept()[0],), daemon=True).start()
