@@ -91,6 +91,19 @@ fn a_child_that_listens_again_offers_too() {
     assert_eq!(rings(&place, &place, "own", &path), 1);
 }
 
+/// Client and server know alike that they are of one user, though the server has become another's since it listened.
+#[test]
+fn a_server_that_becomes_another_users_takes_descriptors() {
+    let _watchdog = watchdog("a server that changes its user", HANGS);
+    if !rustix::process::getuid().is_root() {
+        return eprintln!("only root can become another user");
+    }
+    let place = Place::new(None);
+    let path = place.path("socket");
+    let _serving = Serving::start(echo(&place, "own", "serve-dropped", &path), &path);
+    assert_eq!(rings_of("pass", &place, &place, "own", &path), 1);
+}
+
 #[test]
 fn descriptors_between_users_go_over_the_socket() {
     let _watchdog = watchdog("descriptors", HANGS);

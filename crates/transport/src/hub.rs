@@ -40,8 +40,9 @@ pub struct Hub {
     display: Option<u32>,
     path: PathBuf,
     inherited: bool,
-    /// The process that made it.
+    /// The process that made it, and its user then.
     process: u32,
+    user: u32,
     /// None while the program has a use for every descriptor.
     gate: ArcSwapOption<Gate>,
     /// Where the program waits for the gate.
@@ -148,8 +149,8 @@ impl Hub {
         let (name, display) = (endpoint.shown(), endpoint.display());
         let ledger = Ledger::new(Settings::get().clients)?;
         let (sets, state) = (ForkMutex::default(), ForkMutex::default());
-        let process = std::process::id();
-        Ok(Arc::new(Self { name, display, path, inherited, process, gate, sets, state, ledger }))
+        let (process, user) = (std::process::id(), geteuid().as_raw());
+        Ok(Arc::new(Self { name, display, path, inherited, process, user, gate, sets, state, ledger }))
     }
 
     /// What the program must wait for on the hub's behalf; None if there is nothing now.
@@ -204,6 +205,11 @@ impl Hub {
     /// Whether a hub's file says that its server inherited the listening socket.
     pub fn is_inherited(file: &rustix::fs::Stat) -> bool {
         Mode::from_raw_mode(file.st_mode).contains(INHERITED)
+    }
+
+    /// Whether a client is of another user than the listener is for the client, whatever user this process has become since.
+    pub fn is_foreign(&self, client: Credentials) -> bool {
+        client.uid != self.user
     }
 
     /// This process has called listen(2) again: if it was forked, the listening socket is another's than the hub in the kernel's eyes.
@@ -447,7 +453,7 @@ impl Hub {
             refused(&why, record.slot().peer.load(Relaxed));
             return None;
         }
-        Stream::heard(offer.line, offer.ring, offer.from, record, nonblocking, self.display.is_some()).ok()
+        Stream::heard(offer.line, offer.ring, self.is_foreign(offer.from), record, nonblocking, self.display.is_some()).ok()
     }
 
     fn status(&self, state: &State) -> ServerStatus {

@@ -25,6 +25,7 @@ use rustix::{
             socket_send_buffer_size, socket_timeout,
         },
     },
+    process::geteuid,
 };
 use slipway_fabric::{
     credentials::{self, Credentials},
@@ -138,8 +139,8 @@ impl Offer {
         let listener = credentials::peer(fd).ok()?;
         match self.line {
             Some(line) => {
-                let hub = self.to.trusted(&line, listener)?;
-                Stream::offered(line, hub, nonblocking).ok()
+                let pid = self.to.trusted(&line, listener)?;
+                Stream::offered(line, pid, self.to.is_foreign(listener), nonblocking).ok()
             }
             None => Stream::quiet(Prospect::Client { to: self.to, listener }, None, nonblocking, false).ok(),
         }
@@ -169,13 +170,18 @@ impl Address {
         Ok(line)
     }
 
+    /// Whether the listener is of another user. One that was inherited has its hub in this user's directory.
+    pub fn is_foreign(&self, listener: Credentials) -> bool {
+        !self.inherited && listener.uid != geteuid().as_raw()
+    }
+
     /// The process of the hub, if it is the one that listens.
-    fn trusted(&self, line: &Reserved, listener: Credentials) -> Option<Credentials> {
+    fn trusted(&self, line: &Reserved, listener: Credentials) -> Option<u32> {
         let hub = credentials::peer(line).ok()?;
         // A process of another PID namespace has no number here, and could be any.
         let same = listener.pid.is_some() && listener == hub;
         let trusted = listener.uid == hub.uid || listener.uid == 0;
-        (hub.pid.is_some() && (same || (self.inherited && trusted))).then_some(hub)
+        hub.pid.filter(|_| same || (self.inherited && trusted))
     }
 }
 

@@ -1,5 +1,5 @@
 """A server that sends back what comes, and its clients. The first argument is which: "serve", "ask" or "pass"; the second is the socket's path. One
-that is to "serve-again" does so in a child, which calls listen() once more, as asyncio does. A client says "done" when a thousand answers were right,
+that is to "serve-again" does so in a child, which calls listen() once more, as asyncio does; one that is to "serve-dropped" is another user's then. A client says "done" when a thousand answers were right,
 and keeps the connection until its input ends; one that passes has the server write into a pipe before."""
 import os
 import signal
@@ -36,6 +36,8 @@ if role.startswith('serve'):
         finally:
             os.kill(child, signal.SIGKILL)
     end.listen()
+    if role == 'serve-dropped':
+        os.setresuid(65534, 65534, 65534)
     while True:
         threading.Thread(target=serve, args=(end.accept()[0],), daemon=True).start()
 end.connect(name)

@@ -42,11 +42,12 @@ impl Stream {
     /// # Errors
     /// There is no memory.
     pub fn quiet(prospect: Prospect, record: Option<LedgerEntry>, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
-        let (role, peer) = match &prospect {
-            Prospect::Client { listener, .. } => (Role::Client, *listener),
-            Prospect::Server { from, .. } => (Role::Server, *from),
+        let (role, peer, foreign) = match &prospect {
+            Prospect::Client { to, listener } => (Role::Client, listener, to.is_foreign(*listener)),
+            Prospect::Server { hub, from, .. } => (Role::Server, from, hub.upgrade().is_some_and(|hub| hub.is_foreign(*from))),
         };
-        let mut stream = Self::new(role, Reserved::none(), peer.pid.unwrap_or(0), nonblocking, record)?.with(peer);
+        let mut stream = Self::new(role, Reserved::none(), peer.pid.unwrap_or(0), nonblocking, record)?;
+        stream.foreign = foreign;
         stream.hides_end = hides_end;
         *locked(&stream.prospect) = Some(prospect);
         stream.due.store(Settings::get().after, Relaxed);

@@ -36,10 +36,9 @@ use alone::Alone;
 use arc_swap::ArcSwap;
 use bells::Doors;
 use mail::Mail;
-use rustix::{io::Errno, process::geteuid};
+use rustix::io::Errno;
 pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
-    credentials::Credentials,
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
@@ -107,7 +106,7 @@ pub struct Stream {
     due: AtomicU32,
     /// 1: the program has waited for it by the hooks, before it had a line.
     waited: AtomicU32,
-    /// Its peer is another user's: the two pass no descriptors over the line, but the segment's.
+    /// Client and listener are of two users, as both ends know: the two pass no descriptors over the line, but the segment's.
     foreign: bool,
     /// What the epoll sets know: 1, of the line; 2, of the segment; 3, of the doorbell.
     told_sets: AtomicU32,
@@ -146,17 +145,11 @@ pub(crate) fn locked<T>(mutex: &ForkMutex<T>) -> ForkGuard<'_, T> {
 
 impl Stream {
     /// A client's end whose offer went out over `line`.
-    pub fn offered(line: Reserved, peer: Credentials, nonblocking: bool) -> io::Result<Self> {
-        Ok(Self::new(Role::Client, line, peer.pid.unwrap_or(0), nonblocking, None)?.with(peer))
+    pub fn offered(line: Reserved, peer_pid: u32, foreign: bool, nonblocking: bool) -> io::Result<Self> {
+        Ok(Self { foreign, ..Self::new(Role::Client, line, peer_pid, nonblocking, None)? })
     }
 
-    /// Its peer, as the kernel gave it.
-    fn with(mut self, peer: Credentials) -> Self {
-        self.foreign = peer.uid != geteuid().as_raw();
-        self
-    }
-
-    /// Whether its peer is another user's.
+    /// Whether client and listener are of two users.
     pub fn is_foreign(&self) -> bool {
         self.foreign
     }
@@ -166,13 +159,14 @@ impl Stream {
     pub fn heard(
         line: Reserved,
         ring: u64,
-        peer: Credentials,
+        foreign: bool,
         record: LedgerEntry,
         nonblocking: bool,
         hides_end: bool,
     ) -> io::Result<Self> {
-        let pid = record.slot().peer.load(Relaxed);
-        let mut stream = Self::new(Role::Server, line, pid, nonblocking, Some(record))?.with(peer);
+        let peer = record.slot().peer.load(Relaxed);
+        let mut stream = Self::new(Role::Server, line, peer, nonblocking, Some(record))?;
+        stream.foreign = foreign;
         stream.hides_end = hides_end;
         stream.offer.store(ring, Relaxed);
         stream.state.common.phase.store(phase::HEARD, Relaxed);
