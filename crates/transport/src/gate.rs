@@ -3,7 +3,7 @@
 use crate::{
     descriptor::{Reserved, shortage},
     line::TOKEN,
-    pool::Pool,
+    pool::{Parked, Pool},
     public::Public,
     report,
     settings::Settings,
@@ -87,18 +87,18 @@ impl Gate {
     }
 
     /// Puts a socket, and what was heard from it, where any process of the server finds it.
-    pub(crate) fn park(&self, line: Reserved, token: [u8; TOKEN], ring: u64) {
+    pub(crate) fn park(&self, parked: &Parked, line: Reserved, token: [u8; TOKEN], ring: u64) {
         let _ = epoll::delete(&self.set, &line);
         if let Some(pool) = self.pool.get() {
-            pool.put(line.into_owned(), token, ring);
+            pool.put(parked, line, token, ring);
         }
     }
 
-    /// Accepts those that have come; of other users not many at once. Also whether there were descriptors for all.
-    pub(crate) fn admit(&self) -> (Vec<Reserved>, bool) {
-        let (mut newcomers, served) = accept_from(self.listening.as_fd(), 2 * MOST_WAITING);
-        if let Some(public) = &self.public {
-            let (strangers, served) = accept_from(public.as_fd(), MOST_FOREIGN);
+    /// Accepts those that have come, at most so many; of other users not many at once. Also whether there were descriptors for all.
+    pub(crate) fn admit(&self, most: usize) -> (Vec<Reserved>, bool) {
+        let (mut newcomers, served) = accept_from(self.listening.as_fd(), most);
+        if let Some(public) = self.public.as_ref().filter(|_| newcomers.len() < most) {
+            let (strangers, served) = accept_from(public.as_fd(), most.min(MOST_FOREIGN));
             // The program's descriptors come first.
             newcomers.extend(strangers.into_iter().filter(|fd| shortage(fd.as_fd().as_raw_fd()) == 0));
             if !served {

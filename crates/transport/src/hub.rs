@@ -7,6 +7,7 @@ use crate::{
     gate::{Gate, INHERITED, MOST_FOREIGN, MOST_WAITING},
     ledger::{Ledger, LedgerEntry, alive},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear_words, send_message},
+    pool::UNKNOWN,
     ports::{end::End, office::Office},
     rendezvous::token_of,
     report,
@@ -67,6 +68,13 @@ impl State {
     fn awaits(&self, token: &[u8; TOKEN], from: Credentials) -> bool {
         let is_it = |stream: Arc<Stream>| stream.is_quiet() && from.pid == Some(stream.peer_pid);
         self.streams.iter().any(|(_, of, stream)| of == token && stream.upgrade().is_some_and(is_it))
+    }
+
+    /// Drops the oldest that wait: connections are accepted in their order.
+    fn drop_surplus(&mut self) {
+        let most = MOST_WAITING.max(self.streams.len());
+        self.greetings.drain(..self.greetings.len().saturating_sub(MOST_WAITING));
+        self.offers.drain(..self.offers.len().saturating_sub(most));
     }
 
     /// Keeps a newcomer that has said nothing yet; of other users' not many.
@@ -261,7 +269,9 @@ impl Hub {
         let Some(gate) = self.gate() else { return };
         gate.pool();
         if let Some(mut state) = self.state.try_lock() {
-            Self::park(&gate, &mut state);
+            // Not waited for: a signal handler that forks may have interrupted its holder.
+            let _turn = self.ledger.family().lock.try_lock();
+            self.park(&gate, &mut state);
         }
     }
 
@@ -270,9 +280,10 @@ impl Hub {
         self.ledger.fork_failed();
     }
 
-    fn park(gate: &Gate, state: &mut State) {
-        state.offers.drain(..).for_each(|offer| gate.park(offer.line, offer.token, offer.ring));
-        state.greetings.drain(..).for_each(|greeting| gate.park(greeting, [0; TOKEN], 0));
+    fn park(&self, gate: &Gate, state: &mut State) {
+        let parked = &self.ledger.family().parked;
+        state.offers.drain(..).for_each(|offer| gate.park(parked, offer.line, offer.token, offer.ring));
+        state.greetings.drain(..).for_each(|greeting| gate.park(parked, greeting, UNKNOWN, 0));
     }
 
     /// Hears everybody at the gate: takes offers, answers questions. Never waits.
@@ -283,10 +294,11 @@ impl Hub {
         let Some(gate) = self.gate() else { return };
         let mut state = locked(&self.state);
         let turn = self.ledger.family().lock.lock();
-        let served = self.hear_all(&gate, &mut state);
-        if self.ledger.is_shared() {
-            Self::park(&gate, &mut state);
-        }
+        let served = if self.ledger.is_shared() {
+            self.hear_until(&gate, &mut state, &UNKNOWN, |_| false).1
+        } else {
+            self.hear_all(&gate, &mut state)
+        };
         drop((turn, state));
         if !served {
             // Connections that can't be accepted would keep the set ready for ever.
@@ -296,15 +308,7 @@ impl Hub {
 
     /// False if there is no descriptor for a newcomer.
     fn hear_all(&self, gate: &Gate, state: &mut State) -> bool {
-        let (newcomers, served) = gate.admit();
-        if let Some(pool) = gate.pool.get().filter(|_| self.ledger.is_shared()) {
-            for (socket, token, ring) in pool.take() {
-                match credentials::peer(&socket) {
-                    Ok(from) if ring != 0 => state.offers.push(Offer { token, ring, from, line: socket }),
-                    _ => state.greetings.push(socket),
-                }
-            }
-        }
+        let (newcomers, served) = gate.admit(2 * MOST_WAITING);
         // Whoever offered and went away without connecting leaves nothing for long.
         let State { offers, offers_swept, .. } = state;
         sweep(offers, offers_swept, |offer| matches!(hear_words(offer.line.as_fd()), Heard::Nothing));
@@ -314,14 +318,42 @@ impl Hub {
         for fd in newcomers {
             self.greet(gate, state, fd, true);
         }
-        while state.greetings.len() > MOST_WAITING {
-            state.greetings.remove(0);
-        }
-        while state.offers.len() > MOST_WAITING.max(state.streams.len()) {
-            // The oldest: connections are accepted in their order.
-            state.offers.remove(0);
-        }
+        state.drop_surplus();
         served
+    }
+
+    /// As [`Hub::hear_all`], where the server has forked: hears those at the gate, and looks at the pool if one like `token` may be there, until an offer `is_it`.
+    /// The others go into the pool, in their order: as clients mostly offer and servers look for it in one order, too, a process finds its own soon.
+    fn hear_until(
+        &self,
+        gate: &Gate,
+        state: &mut State,
+        token: &[u8; TOKEN],
+        is_it: impl Fn(&Offer) -> bool,
+    ) -> (Option<Offer>, bool) {
+        let parked = &self.ledger.family().parked;
+        let mut pool = gate.pool.get().filter(|_| parked.may_hold(token));
+        let (mut found, mut served, mut left) = (None, true, 2 * MOST_WAITING);
+        while left > 0 && found.is_none() {
+            if let Some((socket, token, ring)) = pool.and_then(|pool| pool.take(parked)) {
+                match credentials::peer(&socket) {
+                    Ok(from) if ring != 0 => state.offers.push(Offer { token, ring, from, line: socket }),
+                    _ => self.greet(gate, state, socket, false),
+                }
+            } else {
+                pool = None;
+                let (newcomers, are_all) = gate.admit(1);
+                served &= are_all;
+                left = if newcomers.is_empty() { 0 } else { left - 1 };
+                newcomers.into_iter().for_each(|fd| self.greet(gate, state, fd, true));
+            }
+            found = state.offers.pop_if(|offer| is_it(offer));
+        }
+        // Whoever offered and went away leaves nothing for long.
+        state.offers.retain(|offer| matches!(hear_words(offer.line.as_fd()), Heard::Nothing));
+        state.drop_surplus();
+        self.park(gate, state);
+        (found, served)
     }
 
     fn greet(&self, gate: &Gate, state: &mut State, fd: Reserved, newcomer: bool) {
@@ -421,14 +453,14 @@ impl Hub {
     /// Called with the family's lock held.
     fn offer_of(&self, state: &mut State, token: &[u8; TOKEN], from: Credentials) -> Option<Offer> {
         let gate = self.gate()?;
-        self.hear_all(&gate, state);
         // Only the process that connected may have offered.
-        let index = state.offers.iter().position(|offer| offer.token == *token && offer.from == from);
-        let offer = index.map(|index| state.offers.remove(index));
+        let is_it = |offer: &Offer| offer.token == *token && offer.from == from;
         if self.ledger.is_shared() {
-            Self::park(&gate, state);
+            return self.hear_until(&gate, state, token, is_it).0;
         }
-        offer
+        self.hear_all(&gate, state);
+        let index = state.offers.iter().position(is_it);
+        index.map(|index| state.offers.remove(index))
     }
 
     /// The process at the other end of a connection, if it has a number here.

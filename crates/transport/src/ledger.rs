@@ -4,7 +4,7 @@
 //! accepted it. A process that forks leaves its connections to the child, should it close them itself; what a process had that
 //! is gone is found when somebody looks.
 
-use crate::stream::Counts;
+use crate::{pool::Parked, stream::Counts};
 use rustix::{io::Errno, process::Pid};
 use slipway_fabric::sync::{
     AtomicU32, AtomicU64, Lock, Mapping,
@@ -35,6 +35,8 @@ pub struct Family {
     hint: AtomicU32,
     /// Entries that were ever used.
     highest: AtomicU32,
+    /// What is in the hub's pool.
+    pub parked: Parked,
 }
 
 /// A connection's entry.

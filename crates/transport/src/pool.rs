@@ -3,13 +3,39 @@
 
 use crate::{
     descriptor::Reserved,
-    line::{Heard, Message, hear, send_message},
+    line::{Heard, Message, TOKEN, hear, send_message},
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use std::{
-    io,
-    os::fd::{AsFd, OwnedFd},
-};
+use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
+use std::{io, os::fd::AsFd};
+
+/// How many sockets of a pool have a token that begins with each byte. In the family's memory. It is a hint: a process that was killed
+/// between the pool and this leaves a wrong number, and a connection whose offer is not looked for stays on its socket.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Parked([[AtomicU32; 16]; 16]);
+
+impl Parked {
+    fn like(&self, token: &[u8; TOKEN]) -> &AtomicU32 {
+        &self.0[usize::from(token[0] / 16)][usize::from(token[0] % 16)]
+    }
+
+    /// Whether there may be a socket of that token, or one of which no token is known yet.
+    pub fn may_hold(&self, token: &[u8; TOKEN]) -> bool {
+        [token, &UNKNOWN].iter().any(|token| self.like(token).load(Relaxed) != 0)
+    }
+
+    fn take_off(&self, token: &[u8; TOKEN]) {
+        let _ = self.like(token).fetch_update(Relaxed, Relaxed, |count| count.checked_sub(1));
+    }
+
+    fn forget_all(&self) {
+        self.0.iter().flatten().for_each(|count| count.store(0, Relaxed));
+    }
+}
+
+/// The token of a socket that has not said its own.
+pub const UNKNOWN: [u8; TOKEN] = [0; TOKEN];
 
 /// A queue of sockets in the kernel, which the processes inherit.
 #[derive(Debug)]
@@ -30,15 +56,21 @@ impl Pool {
     }
 
     /// Puts in a socket and what was heard from it. If the queue is full it is closed, and its connection stays on its socket.
-    pub fn put(&self, socket: OwnedFd, token: [u8; crate::line::TOKEN], ring: u64) {
-        let _ = send_message(self.into.as_fd(), &Message::Parked { token, ring, socket });
+    pub fn put(&self, parked: &Parked, socket: Reserved, token: [u8; TOKEN], ring: u64) {
+        let message = Message::Parked { token, ring, socket: socket.into_owned() };
+        parked.like(&token).fetch_add(1, Relaxed);
+        if send_message(self.into.as_fd(), &message).is_err() {
+            parked.take_off(&token);
+        }
     }
 
-    /// Takes out all that is there.
-    pub fn take(&self) -> impl Iterator<Item = (Reserved, [u8; crate::line::TOKEN], u64)> {
-        std::iter::from_fn(|| match hear(self.out.as_fd()) {
-            Heard::Message(Message::Parked { token, ring, socket }) => Some((Reserved::aside(socket).ok()?, token, ring)),
-            _ => None,
-        })
+    /// Takes out the one that was put in first.
+    pub fn take(&self, parked: &Parked) -> Option<(Reserved, [u8; TOKEN], u64)> {
+        let Heard::Message(Message::Parked { token, ring, socket }) = hear(self.out.as_fd()) else {
+            parked.forget_all();
+            return None;
+        };
+        parked.take_off(&token);
+        Some((Reserved::aside(socket).ok()?, token, ring))
     }
 }

@@ -70,6 +70,8 @@ pub(crate) fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
 struct State {
     entries: Vec<Option<Box<Entry>>>,
     active: Vec<RawFd>,
+    /// Entries that are not lent to the kernel.
+    decided: usize,
     /// Lent streams of which the kernel's set may not know all: see [`deferred`].
     behind: Vec<RawFd>,
     /// Their numbers are not the program's to choose.
@@ -259,6 +261,7 @@ impl EpollSet {
             state.entries.resize_with(index + 1, || None);
         }
         state.entries[index] = Some(Box::new(entry));
+        state.decided += usize::from(!lent);
         if !lent {
             self.renew(state, fd);
         }
@@ -269,6 +272,7 @@ impl EpollSet {
     fn take_over(&self, state: &mut State, fd: RawFd) {
         let Some(entry) = state.entry(fd).filter(|entry| entry.lent) else { return };
         entry.lent = false;
+        state.decided += 1;
         state.took_over_at = crate::stream::now();
         let Some(entry) = state.entry(fd) else { return };
         let tag = epoll::EventData::new_u64(entry.socket_tag);
@@ -546,6 +550,7 @@ impl State {
 
     fn take_out(&mut self, fd: RawFd) -> Option<Box<Entry>> {
         let entry = self.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
+        self.decided -= usize::from(!entry.lent);
         self.tags.remove(&entry.socket_tag);
         self.tags.remove(&entry.line_tag);
         if let Some(at) = self.active.iter().position(|active| *active == fd) {

@@ -62,17 +62,60 @@ struct Course {
     timed: bool,
 }
 
+/// What became of a wait in the kernel alone.
+enum Waited {
+    /// It is over.
+    Done,
+    /// It goes on for so long: something is for ourselves.
+    Until(Option<Duration>),
+}
+
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
         if !self.is_waited_for() {
             self.begin_waiting();
         }
+        let timeout = match self.wait_for_kernel(out, max, timeout, poller)? {
+            Waited::Done => return Ok(()),
+            Waited::Until(left) => left,
+        };
         let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
         let result = self.wait_here(out, max, timeout, poller, &mut scratch);
         let _ = SCRATCH.try_with(|kept| kept.set(scratch));
         self.leave_to_others();
         result
+    }
+
+    /// Waits where the kernel has all that the program could be told of, and costs such a wait little more than the kernel's own does.
+    fn wait_for_kernel(
+        &self,
+        out: &mut Vec<Event>,
+        max: usize,
+        timeout: Option<Duration>,
+        poller: Poller<'_>,
+    ) -> Result<Waited, Errno> {
+        let state = locked(&self.state);
+        if !state.is_kernels() {
+            return Ok(Waited::Until(timeout));
+        }
+        let began = timeout.filter(|timeout| !timeout.is_zero()).map(|_| now());
+        self.sleepers.sleep(state, || poller(out, max, timeout))?;
+        if !out.is_empty() {
+            let mut state = locked(&self.state);
+            if out.iter().any(|event| self.is_own(&state, event)) {
+                let events = std::mem::take(out);
+                self.sort(&mut state, &events, out);
+                drop(state);
+                if !out.is_empty() {
+                    self.leave_to_others();
+                    return Ok(Waited::Done);
+                }
+                let spent = began.map_or(0, |began| now().saturating_sub(began));
+                return Ok(Waited::Until(timeout.map(|timeout| timeout.saturating_sub(Duration::from_nanos(spent)))));
+            }
+        }
+        Ok(Waited::Done)
     }
 
     /// What this thread has activated and does not wait for any more, those that sleep in the set wait for: its bells ring again, or they are
@@ -229,7 +272,7 @@ impl EpollSet {
             match state.entry(fd) {
                 Some(entry) if entry.dormant => dormant += 1,
                 Some(entry) if entry.stream.is_plain() && !entry.rests() => retired.push(fd),
-                _ => found.extend(state.report(fd, course, time)),
+                _ => state.report(fd, course, time).into_iter().for_each(|event| found.push(event)),
             }
         }
         if !found.is_empty() && count > 1 {
@@ -237,7 +280,7 @@ impl EpollSet {
             for i in 0..count {
                 let fd = state.active[i];
                 if found.len() < room && state.entry(fd).is_some_and(|entry| !entry.was_reported(time) && entry.stirs()) {
-                    found.extend(state.report(fd, course, time));
+                    state.report(fd, course, time).into_iter().for_each(|event| found.push(event));
                 }
             }
             found.sort_by_key(|(shown_at, _)| *shown_at);
@@ -276,12 +319,17 @@ impl EpollSet {
         out
     }
 
+    /// Whether an event of the kernel's is for ourselves.
+    fn is_own(&self, state: &State, event: &Event) -> bool {
+        self.first_tag < event.data && event.data <= state.next_tag
+    }
+
     /// Sorts the kernel's events into the program's, which go out, and ours.
     fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
         let (mut company, mut drained) = (false, Vec::new());
         let time = state.glanced;
         for event in events {
-            if !(self.first_tag < event.data && event.data <= state.next_tag) {
+            if !self.is_own(state, event) {
                 // Nearly always, of a server with many clients: neither looked up nor timed one by one.
                 out.push(*event);
                 company = company || !state.is_alone(event.data);
@@ -404,22 +452,25 @@ impl EpollSet {
     /// Arms the active streams and lets them rest. False if one of them stirs after all.
     fn lie_down(&self, state: &mut State) -> bool {
         let mut stirring = false;
-        for fd in std::mem::take(&mut state.active) {
-            let Some(entry) = state.entry(fd) else { continue };
+        let mut active = std::mem::take(&mut state.active);
+        active.retain(|fd| {
+            let Some(entry) = state.entry(*fd) else { return false };
             if !entry.rests() {
                 entry.arm();
             }
             if entry.stirs() {
                 // Its flag stays up: another may rest on it, and a bell too many does no harm.
                 stirring = true;
-                state.active.push(fd);
-            } else if entry.stream.office().is_some() {
-                // No bell of its own would tell of it.
-                state.active.push(fd);
-            } else {
+                return true;
+            }
+            // No bell of its own would tell of it.
+            let is_told = entry.stream.office().is_some();
+            if !is_told {
                 entry.lie_down();
             }
-        }
+            is_told
+        });
+        state.active = active;
         !stirring
     }
 }
@@ -441,6 +492,11 @@ impl State {
             self.company_until = time.saturating_add(COMPANY);
         }
         Some((shown_at, event))
+    }
+
+    /// Whether the kernel has all that the program could be told of.
+    fn is_kernels(&self) -> bool {
+        self.decided == 0 && self.behind.is_empty() && self.office.is_none()
     }
 
     /// The stream that was reported last, if it rests and its program has sent something on it since: the answer is about to come. A proxy sends so when

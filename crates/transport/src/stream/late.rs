@@ -50,7 +50,8 @@ impl Stream {
         stream.foreign = foreign;
         stream.hides_end = hides_end;
         *locked(&stream.prospect) = Some(prospect);
-        stream.due.store(Settings::get().after, Relaxed);
+        // A client offers with the answer that counts, and a server has counted that when it sent it.
+        stream.due.store(Settings::get().after.saturating_add(u32::from(role == Role::Server)), Relaxed);
         let common = &stream.state.common;
         common.line_gone.store(1, Relaxed);
         common.phase.store(phase::QUIET, Relaxed);

@@ -133,7 +133,7 @@ pub fn at_segment(act: fn()) {
 }
 
 /// A client whose server has not answered looks for it at each of so many calls.
-const LOOK: u64 = 16;
+const LOOK: u64 = 4;
 
 /// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
 const PATIENCE: u32 = 64;

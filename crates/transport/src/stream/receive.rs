@@ -57,6 +57,14 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
+        if let [to] = to
+            && how.bare
+            && !how.peek
+            && self.is_quiet()
+            && let Some(result) = self.receive_quietly(fd, to)
+        {
+            return result;
+        }
         let was_cut_short = self.was_cut_short();
         let result = if self.is_empty() { Err(Errno::AGAIN) } else { self.receive_locked(fd, to, how) };
         if self.was_cut_short() && !was_cut_short && self.in_sets.load(Relaxed) != 0 {
@@ -66,6 +74,30 @@ impl Stream {
         self.tell_sets();
         self.rouse_the_late(fd);
         result
+    }
+
+    /// All that a receive is before there is a line: the kernel's, counted. None: another thread has just got one.
+    fn receive_quietly(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Option<Result<Received, Errno>> {
+        let rx = &self.state.rx;
+        let guard = self.lock_receiving(Some(fd));
+        if !self.is_quiet() {
+            return None;
+        }
+        let change = Change::begin(&rx.unfinished);
+        let result = recv(fd, to, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes);
+        if let Ok(bytes) = result {
+            add(&rx.socket_bytes, bytes as u64);
+            drop(change);
+            add(&self.counts.received, bytes as u64);
+            self.count_use(bytes);
+            if !self.is_quiet() {
+                drop(guard);
+                self.tell_sets();
+            }
+        } else if result == Err(Errno::CONNRESET) {
+            rx.reset_told.store(1, Relaxed);
+        }
+        Some(result.map(|bytes| Received { bytes, ..Received::default() }))
     }
 
     /// Whether a receive finds nothing, as far as can be told at a glance.
@@ -97,7 +129,12 @@ impl Stream {
     fn was_asked_lately(&self, time: u64) -> bool {
         let rx = &self.state.rx;
         let looked = time.saturating_sub(rx.looked_at.load(Relaxed));
-        looked < STALE || (looked < BY_BELL && time.saturating_sub(rx.heard_at.load(Relaxed)) < STALE)
+        looked < STALE || (looked < BY_BELL && self.has_heard_lately(time))
+    }
+
+    /// Whether a bell of the peer's has just rung.
+    pub(super) fn has_heard_lately(&self, time: u64) -> bool {
+        time.saturating_sub(self.state.rx.heard_at.load(Relaxed)) < STALE
     }
 
     fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {

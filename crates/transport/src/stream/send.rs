@@ -39,6 +39,12 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.send_messages(end, fd, from);
         }
+        if let ([bytes], []) = (from, descriptors)
+            && self.is_quiet()
+            && let Some(result) = self.send_quietly(fd, bytes)
+        {
+            return result;
+        }
         let result = self.send_locked(fd, from, descriptors);
         if self.in_sets.load(Relaxed) != 0 && result.is_ok_and(|n| n < from.iter().map(|slice| slice.len()).sum()) {
             // Its program waits for an edge now, and the set may rest without a bell for space.
@@ -47,6 +53,30 @@ impl Stream {
         self.tell_sets();
         self.rouse_the_late(fd);
         result
+    }
+
+    /// All that a send is before there is a line: the kernel's, counted. None: another thread has just got one.
+    fn send_quietly(&self, fd: BorrowedFd<'_>, from: &[u8]) -> Option<Result<usize, Errno>> {
+        let tx = &self.state.tx;
+        let guard = self.lock_sending(Some(fd));
+        if !self.is_quiet() {
+            return None;
+        }
+        let change = Change::begin(&tx.unfinished);
+        let result = send(fd, from, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        if let Ok(bytes) = result {
+            add(&tx.socket_bytes, bytes as u64);
+            drop(change);
+            add(&self.counts.sent, bytes as u64);
+            self.count_use(bytes);
+            if !self.is_quiet() {
+                drop(guard);
+                self.tell_sets();
+            }
+        } else if result == Err(Errno::AGAIN) {
+            tx.count_blocked();
+        }
+        Some(result)
     }
 
     fn send_locked(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
@@ -128,7 +158,8 @@ impl Stream {
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
         let (time, hint) = (coarse_now(), segment.rx.hint_mark());
-        let probe = if segment.tx.is_reader_asleep() { BY_BELL } else { PROBE };
+        let tells = segment.tx.is_reader_asleep() || self.has_heard_lately(time);
+        let probe = if tells { BY_BELL } else { PROBE };
         let stale = time.saturating_sub(tx.looked_at.load(Relaxed)) > probe;
         // A program that is told once of its peer's end, while the ring is full, sends only to learn what became of it.
         if stale || hint != tx.hint_seen.load(Relaxed) || self.state.rx.is_told() || want == 0 {

@@ -60,7 +60,8 @@ fn pair() -> [(Arc<Stream>, OwnedFd); 2] {
 fn what_the_kernel_has_no_news_of_is_not_asked_for_again() {
     let [client, server] = pair();
     assert_eq!(send(&server, b"a"), Ok(1));
-    let (_epfd, set) = set();
+    let ((_epfd, set), [idle, _peer]) = (set(), pair());
+    set.add(idle.1.as_raw_fd(), &idle.0, IN, 8).expect("room");
     assert_eq!(wait(&set, 2).len(), 2);
     assert_eq!(locked(&set.state).vouched, 0, "there may be more");
     assert_eq!(wait(&set, 1).len(), 1);
