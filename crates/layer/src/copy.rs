@@ -9,7 +9,7 @@ use rustix::{
     },
     io::Errno,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// A name relative to a descriptor.
 #[derive(Debug, Clone, Copy)]
@@ -205,28 +205,24 @@ fn copy_range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64) -> Result<(), 
     Ok(())
 }
 
-/// Copies a file, or links it to the copy of one of its other names.
+/// A file that has several names: device and number.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+pub(crate) fn identity_of_linked(stat: &Stat) -> Option<(u64, u64)> {
+    (stat.st_nlink > 1).then(|| (u64::from(stat.st_dev), stat.st_ino))
+}
+
+/// Copies a file, or links it to the copy of one of its other names.
 pub(crate) fn copy_linked(
     from: At<'_>,
     to: At<'_>,
     stat: &Stat,
     source: impl FnOnce() -> Result<OwnedFd, Errno>,
-    links: &mut HashMap<(u64, u64), Vec<u8>>,
+    copied: Option<At<'_>>,
 ) -> Result<(), Errno> {
-    let identity = (u64::from(stat.st_dev), stat.st_ino);
-    if stat.st_nlink > 1
-        && let Some(first) = links.get(&identity)
-        && fs::linkat(fs::CWD, first, to.dir, to.name, AtFlags::empty()).is_ok()
-    {
+    if copied.is_some_and(|copied| fs::linkat(copied.dir, copied.name, to.dir, to.name, AtFlags::empty()).is_ok()) {
         return Ok(());
     }
-    copy_one(from, to, stat, || source().map(Some))?;
-    if stat.st_nlink > 1 {
-        let real = readlinkat(fs::CWD, format!("/proc/self/fd/{}", to.dir.as_raw_fd()), Vec::new())?.into_bytes();
-        links.insert(identity, [real.as_slice(), b"/", to.name].concat());
-    }
-    Ok(())
+    copy_one(from, to, stat, || source().map(Some))
 }
 
 /// What is in a directory, without `.` and `..`.

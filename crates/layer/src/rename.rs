@@ -205,7 +205,7 @@ impl View {
     }
 
     /// Copies a tree as it is seen into `work`.
-    fn gather(&mut self, found: &Found, to: &TreePath, links: &mut HashMap<(u64, u64), Vec<u8>>) -> Result<Node, Errno> {
+    fn gather(&mut self, found: &Found, to: &TreePath, links: &mut HashMap<(u64, u64), TreePath>) -> Result<Node, Errno> {
         let top = self.top_index()?;
         self.note_base(&found.path)?;
         let work = self.layers[top].work.try_clone().map_err(log_error)?;
@@ -215,7 +215,10 @@ impl View {
             if found.place == Place::Layer(top) {
                 linkat(from.dir, from.name, at.dir, at.name, AtFlags::empty())?;
             } else {
-                copy::copy_linked(from, at, &found.stat, || self.open_to_read(found), links)?;
+                let linked = copy::identity_of_linked(&found.stat);
+                let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| At { name: copied.relative(), ..at });
+                copy::copy_linked(from, at, &found.stat, || self.open_to_read(found), copied)?;
+                linked.and_then(|linked| links.insert(linked, to.clone()));
                 self.enter_copy(to.relative(), found)?;
             }
             return Ok(Node::Leaf);

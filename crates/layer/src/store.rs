@@ -64,13 +64,25 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let what = what.into();
+        let what = shortened(what.into());
         move |error| Self::Io { what, error }
     }
 
     pub(crate) fn errno(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
-        let what = what.into();
-        move |error| Self::Io { what, error: error.into() }
+        let io = Self::io(what);
+        move |error| io(error.into())
+    }
+}
+
+/// Without the middle of what nobody would read.
+fn shortened(what: String) -> String {
+    const ENDS: usize = 200;
+    match what.chars().count().checked_sub(3 * ENDS) {
+        None => what,
+        Some(more) => {
+            let (start, end) = (what.chars().take(ENDS), what.chars().skip(more + 2 * ENDS));
+            start.chain("...".chars()).chain(end).collect()
+        }
     }
 }
 

@@ -2,17 +2,45 @@
 
 use crate::{
     copy::{At, mode, set_mode},
+    path::TreePath,
     tree::open_dir,
+    view::PATH_MAX,
 };
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{Mode, Stat, fstat},
+    fs::{Mode, OFlags, Stat, fstat, openat},
     io::{Errno, fcntl_dupfd_cloexec},
     process::geteuid,
 };
 
 /// So many of the directories above are kept open; those above them are found again by `..`.
 const OPEN: usize = 32;
+
+/// A name from a directory on, which may be longer than a call takes.
+pub(crate) struct Far<'a> {
+    root: BorrowedFd<'a>,
+    /// A directory on the way, from which on it is short.
+    dir: Option<OwnedFd>,
+    name: &'a [u8],
+}
+
+impl<'a> Far<'a> {
+    /// Goes as far as it must.
+    pub(crate) fn new(root: BorrowedFd<'a>, path: &'a TreePath) -> Result<Self, Errno> {
+        let mut far = Self { root, dir: None, name: path.relative() };
+        while far.name.len() >= PATH_MAX {
+            let end = far.name[..PATH_MAX].iter().rposition(|byte| *byte == b'/').ok_or(Errno::NAMETOOLONG)?;
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            far.dir = Some(openat(far.at().dir, &far.name[..end], flags, Mode::empty())?);
+            far.name = &far.name[end + 1..];
+        }
+        Ok(far)
+    }
+
+    pub(crate) fn at(&self) -> At<'_> {
+        At { dir: self.dir.as_ref().map_or(self.root, AsFd::as_fd), name: self.name }
+    }
+}
 
 /// The way from a directory down to one in it.
 pub(crate) struct Way {

@@ -11,6 +11,7 @@ use crate::{
     store::Error,
     tree::open_dir,
     view::{Place, View},
+    way::Far,
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
@@ -38,13 +39,19 @@ impl Host {
         At { dir: self.root.as_fd(), name: path.relative() }
     }
 
+    /// A name beside a target, or below one: that may be too long for a path.
+    pub(super) fn beside<'a>(&'a self, temp: &'a TreePath) -> Result<Far<'a>, Errno> {
+        Far::new(self.root.as_fd(), temp)
+    }
+
     /// Whether the file at a name is the one with this mark.
     fn is(&self, path: &TreePath, mark: u64) -> Result<bool, Errno> {
-        Ok(mark != 0 && identity(self.at(path))? == mark)
+        Ok(mark != 0 && identity(self.beside(path)?.at())? == mark)
     }
 
     fn rename(&self, from: &TreePath, to: &TreePath, flags: RenameFlags) -> Result<(), Errno> {
-        renameat_with(&self.root, from.relative(), &self.root, to.relative(), flags)
+        let (from, to) = (self.beside(from)?, self.beside(to)?);
+        renameat_with(from.at().dir, from.at().name, to.at().dir, to.at().name, flags)
     }
 }
 
@@ -57,7 +64,7 @@ pub(super) fn stage(
     step: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let top = Place::Layer(0);
-    let mut links = HashMap::new();
+    let mut links: HashMap<(u64, u64), &TreePath> = HashMap::new();
     let fail = |path: &TreePath| Error::errno(format!("prepare {path} on the host; nothing was changed"));
     let mut make = |temp: &TreePath, make: &mut dyn FnMut() -> Result<(), Errno>| {
         let done = make();
@@ -69,33 +76,43 @@ pub(super) fn stage(
     let mut dirs = Vec::new();
     let modes: HashMap<_, _> = journal.closed.iter().map(|(path, mode)| (path, *mode)).collect();
     for (path, temp) in &journal.staged {
-        let (from, to) = (view.at(top, path), host.at(temp));
+        let from = view.at(top, path);
         let mut stat = from.stat().map_err(fail(path))?;
         // Its rights are taken for now.
         stat.st_mode = modes.get(path).copied().unwrap_or(stat.st_mode);
         step();
         if file_type(&stat) == FileType::Directory {
-            make(temp, &mut || mkdirat(to.dir, to.name, Mode::RWXU)).map_err(fail(path))?;
-            dirs.push((from, to, stat));
+            let made = host.beside(temp).and_then(|to| make(temp, &mut || mkdirat(to.at().dir, to.at().name, Mode::RWXU)));
+            made.map_err(fail(path))?;
+            dirs.push((path, temp, stat));
         } else {
-            make(temp, &mut || copy_linked(from, to, &stat, || copy::source(from), &mut links)).map_err(fail(path))?;
+            let linked = copy::identity_of_linked(&stat);
+            let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| host.beside(copied)).transpose();
+            let made = copied.and_then(|copied| {
+                let (to, copied) = (host.beside(temp)?, copied.as_ref().map(Far::at));
+                make(temp, &mut || copy_linked(from, to.at(), &stat, || copy::source(from), copied))
+            });
+            made.map_err(fail(path))?;
+            linked.and_then(|linked| links.insert(linked, temp));
         }
     }
-    for (from, to, stat) in dirs.into_iter().rev() {
+    for (path, temp, stat) in dirs.into_iter().rev() {
         step();
-        copy_attributes(from, to, &stat).map_err(Error::errno("prepare a directory on the host; nothing was changed"))?;
+        host.beside(temp).and_then(|to| copy_attributes(view.at(top, path), to.at(), &stat)).map_err(fail(path))?;
     }
     for op in &journal.ops {
         let at = host.at(op.target());
         let mark = match op {
             Op::Put { temp, replaces, .. } => {
-                if *replaces { may_remove(at) } else { Ok(()) }.and_then(|()| identity(host.at(temp)))
+                if *replaces { may_remove(at) } else { Ok(()) }.and_then(|()| identity(host.beside(temp)?.at()))
             }
             Op::Remove { .. } => may_remove(at).and_then(|()| identity(at)),
             Op::Rewrite { old, .. } => {
                 step();
                 let stat = at.stat().map_err(fail(op.target()))?;
-                let copied = make(old, &mut || copy::copy_one(at, host.at(old), &stat, || copy::source(at).map(Some)));
+                let copied = host
+                    .beside(old)
+                    .and_then(|old_at| make(old, &mut || copy::copy_one(at, old_at.at(), &stat, || copy::source(at).map(Some))));
                 copied.and_then(|()| may_write(at, &stat)).map(|()| 0)
             }
             Op::Attributes { .. } => Ok(0),
@@ -178,7 +195,7 @@ impl Steps<'_> {
             Op::Attributes { target, new, old } => return self.attributes(number, target, [old, new]),
         }
         let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(old)) = (op, old) else { return Ok(()) };
-        let is_as_it_was = match state(host.at(temp))? {
+        let is_as_it_was = match state(host.beside(temp)?.at())? {
             // A step that writes over it by another name looks at the rest.
             Some(now) if self.journal.rewrites(old.ino) => now.ino == old.ino,
             now => now.is_some_and(|now| old.is_still(&now)),
@@ -212,7 +229,7 @@ impl Steps<'_> {
             }
             Op::Put { .. } => Ok(()),
             // It may have taken away another file than it was to.
-            Op::Remove { target, temp } => match (identity(host.at(temp))?, identity(host.at(target))?) {
+            Op::Remove { target, temp } => match (identity(host.beside(temp)?.at())?, identity(host.at(target))?) {
                 (0, _) => Ok(()),
                 (number, other) if number != mark && other != 0 => Ok(()),
                 _ => {
@@ -230,7 +247,10 @@ impl Steps<'_> {
 pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>, step: &mut dyn FnMut()) -> Result<(), Error> {
     for name in names {
         step();
-        match with_rights(host.at(&name.parent()), || remove_tree(host.at(name))) {
+        let dir = name.parent();
+        let removed =
+            host.beside(&dir).and_then(|dir| with_rights(dir.at(), || host.beside(name).and_then(|name| remove_tree(name.at()))));
+        match removed {
             Err(Errno::NOENT | Errno::NOTDIR) => {}
             removed => removed.map_err(Error::errno(format!("remove {name}")))?,
         }

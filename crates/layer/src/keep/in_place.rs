@@ -107,9 +107,9 @@ impl Steps<'_> {
             return Ok(false);
         }
         let written = open_to_read(self.host.at(target))?;
-        sources
-            .iter()
-            .try_fold(false, |is_known, source| Ok(is_known || is_beginning(&written, &open_to_read(self.host.at(source))?)?))
+        sources.iter().try_fold(false, |is_known, source| {
+            Ok(is_known || is_beginning(&written, &open_to_read(self.host.beside(source)?.at())?)?)
+        })
     }
 
     fn is_same(&self, step: usize, ino: u64) -> bool {
@@ -118,7 +118,7 @@ impl Steps<'_> {
 
     /// Opens the file that is copied and the one that is written, if that is still the same.
     fn open_both(&self, step: usize, from: &TreePath, to: &TreePath) -> Result<(OwnedFd, OwnedFd), Errno> {
-        let (source, to) = (open_to_read(self.host.at(from))?, self.host.at(to));
+        let (source, to) = (open_to_read(self.host.beside(from)?.at())?, self.host.at(to));
         // Its owner may have made it read-only.
         let target = with_rights(to, || open_to_write(to))?;
         if self.is_same(step, fstat(&target)?.st_ino) { Ok((source, target)) } else { Err(Errno::AGAIN) }
@@ -132,7 +132,7 @@ impl Steps<'_> {
         (self.step)();
         copy::copy_contents(source, target, stat.st_size.cast_unsigned())?;
         (self.step)();
-        match copy_attributes(self.host.at(from), self.host.at(to), &stat) {
+        match copy_attributes(self.host.beside(from)?.at(), self.host.at(to), &stat) {
             // Another user's file that this one may write keeps its attributes.
             Ok(()) | Err(Errno::PERM) => {}
             Err(error) => return Err(error),
