@@ -143,29 +143,48 @@ static int is_library(const char *text) {
   return at == sizeof name - 1;
 }
 
-/* A descriptor that stands for a link, which the server can't hand over. Of all else it hands over one to read, where the kernel doesn't find the
- * name. */
-static int do_open_link(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
+/* Links at the end of a path are followed so often; the others are the server's. */
+enum { LINKS = 8 };
+
+/* A descriptor that stands for a file and can't be read, which the server can't hand over. */
+static int do_open_path(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
   struct found found;
   struct stat st;
   struct {
     u64 flags, mode, resolve;
-  } how = {flags & ~(u64)O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
-  if (!(flags & O_NOFOLLOW) || flags & ~(u64)(O_PATH | O_NOFOLLOW | O_CLOEXEC | O_LARGEFILE) || locate(s, dir, text, &found) != NATIVE) return 0;
-  if (gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || !is_link(st.mode)) return 0;
-  if (!is_seen_link(&found, st.size)) return 0;
+  } how = {(flags & (O_PATH | O_DIRECTORY | O_CLOEXEC)) | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS};
+  char to[LONGEST];
+  u32 links = 0;
+again:;
+  enum way way = locate_for(s, dir, text, &found, 0);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == SERVED) return 0;
+  if (way == BOTH) {
+    /* Which is the host's where it is open. */
+    how.flags |= O_DIRECTORY;
+    found.real = found.name;
+  }
   long fd = gate(SYS_openat2, found.dir, (long)found.real, (long)&how, sizeof how, 0);
-  return fd >= 0 || fd == -EMFILE || fd == -ENFILE ? answer(f, fd) : 0;
+  if (fd == -EMFILE || fd == -ENFILE) return answer(f, fd);
+  if (way == BOTH) return fd < 0 ? 0 : answer(f, fd);
+  if (fd == -ENOENT) return absent(f, &found);
+  if (fd >= 0) {
+    int is_seen = gate(SYS_fstat, fd, (long)&st, 0, 0, 0) == 0 && (!is_link(st.mode) || (flags & O_NOFOLLOW && is_seen_link(&found, st.size)));
+    if (is_seen) return answer(f, fd);
+    gate(SYS_close, fd, 0, 0, 0, 0);
+  } else if (fd != -ENOTDIR) {
+    return 0;
+  }
+  if (flags & O_NOFOLLOW || links++ >= LINKS || !(text = target(&found, to))) return 0;
+  dir = AT_FDCWD;
+  goto again;
 }
-
-/* Links at the end of a path are followed so often; the others are the server's. */
-enum { LINKS = 8 };
 
 static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
   struct found found;
   char to[LONGEST];
   u32 links = 0;
-  if (flags & O_PATH) return do_open_link(f, s, dir, text, flags);
+  if (flags & O_PATH) return do_open_path(f, s, dir, text, flags);
   if (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) return do_open_to_write(f, s, dir, text, flags, (u32)mode);
   if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
 again:;

@@ -51,7 +51,7 @@ static int is_dir(u32 mode) { return (mode & S_IFMT) == S_IFDIR; }
 
 static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
 
-static int is_served_kind(u32 kind, u32 mode) { return kind == FILE_SERVED || (kind == FILE_COPY && is_dir(mode)); }
+static int is_served_kind(u32 kind, u32 mode) { return kind == FILE_SERVED || (kind == FILE_COPY && is_dir(mode)) || mode == STANDS_FOR; }
 
 static int is_served_file(u64 dev, u64 ino, u32 mode) { return is_served_kind(file_kind(dev, ino), mode); }
 

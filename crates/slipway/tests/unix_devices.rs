@@ -149,3 +149,21 @@ fn what_the_kernel_has_gets_no_names_in_a_layer() {
     let native = run(dir.path(), &words).stdout;
     assert_eq!(run_unchanged(dir.path(), &["--allow-write", "/sys"], &words), Some(native));
 }
+
+/// C libraries change the mode of what they made by a descriptor that stands for it: the device behind it is not opened for that.
+#[test]
+fn devices_without_a_driver_are_made() {
+    let dir = scratch_in_target();
+    let script =
+        "mknod -m 666 t c 5 0 && mknod -m 600 u c 200 7 && mknod -m 640 b b 250 3 && stat -c '%a %F %t %T' t u b; rm -f t u b";
+    // Without a terminal.
+    let words = ["setsid", "-w", "sh", "-c", script];
+    let native = run(dir.path(), &words);
+    if !native.stderr.is_empty() {
+        return eprintln!("not tried: {}", native.stderr);
+    }
+    for options in [&[][..], &["--net-only"], &["--contain"]] {
+        let Some(said) = run_unchanged(dir.path(), options, &words) else { continue };
+        assert_eq!(said, native.stdout, "{options:?}");
+    }
+}

@@ -49,8 +49,8 @@ fn tree(dir: &Path) {
     }
     let names = (1..=10).map(|n| format!("o{n}")).chain((1..=6).map(|n| format!("u{n}")));
     let names = names.chain((1..=9).map(|n| format!("c{n}"))).chain((1..=6).map(|n| format!("x{n}")));
-    let names = names.chain(["file", "target", "t1", "r1", "r2", "r3", "r4", "l1", "l2", "l3", "w4"].map(str::to_owned));
-    for name in names.chain(["dir/w1", "dir/w2", "dir/w3", "dir/inner/deep"].map(str::to_owned)) {
+    let names = names.chain(["file", "target", "p1", "t1", "r1", "r2", "r3", "r4", "l1", "l2", "l3", "w4"].map(str::to_owned));
+    for name in names.chain(["dir/p2", "dir/w1", "dir/w2", "dir/w3", "dir/inner/deep"].map(str::to_owned)) {
         fs::write(dir.join(&name), format!("the contents of {name}\n")).expect("write");
         let _ = rustix::fs::setxattr(dir.join(&name), "user.old", b"1", rustix::fs::XattrFlags::empty());
     }
@@ -122,7 +122,7 @@ fn escape(flags: &[&str]) {
     let diff = run(diff, &state).stdout;
     for name in [
         "o1", "o5", "o7", "o8", "o9", "target", "file", "new", "named", "c1", "c7", "x1", "r4", "dir/w1", "w4", "socket", "o10",
-        "u6",
+        "u6", "p1", "dir/p2", "pipe-new",
     ] {
         assert!(diff.contains(&format!("{}/{name}", dir.display())), "{name} is not in\n{diff}");
     }

@@ -43,9 +43,11 @@ fn same(before: &str, script: &str) -> String {
         assert_eq!(ran.stderr, "", "{ran:?}");
         ran.stdout
     };
-    let (native, net) = (said(&[]), said(&["--discard"]));
-    assert_eq!(native, net);
-    net
+    let native = said(&[]);
+    for net in [&["--discard"][..], &["--discard", "--net-only"]] {
+        assert_eq!(said(net), native, "{net:?}");
+    }
+    native
 }
 
 #[test]
@@ -123,4 +125,51 @@ fn a_layer_with_a_dark_directory_is_opened_and_compared() {
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("0\ntext\n", ""), "{ran:?}");
     let ran = run(dir.path(), &[], "../slipway unix keep l >kept && cat dark/f");
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("text\n", ""), "{ran:?}");
+}
+
+/// A descriptor that stands for a file of any kind, whether that can be read or not: C libraries change modes so, without following links.
+const STANDS: &str = "/usr/bin/python3 -c '
+import os, socket, stat, sys
+os.umask(0)
+def tried(act):
+    try: return act()
+    except OSError as error: return error.strerror
+def make():
+    socket.socket(socket.AF_UNIX).bind(\"sock\"); os.mkfifo(\"fifo\"); os.mkdir(\"dir\", 0o311); os.mkdir(\"box\"); open(\"box/f\", \"w\").close(); os.chmod(\"box\", 0o111)
+    open(\"file\", \"w\").close(); os.chmod(\"file\", 0)
+def look(name):
+    mode, here = stat.S_IMODE(os.stat(name).st_mode), os.getcwd()
+    fd = tried(lambda: os.open(name, os.O_PATH | os.O_NOFOLLOW))
+    if isinstance(fd, str): return print(name, fd)
+    by, seen = \"/proc/self/fd/%d\" % fd, os.fstat(fd)
+    print(oct(seen.st_mode), seen.st_ino == os.stat(name).st_ino, os.readlink(by) == os.path.abspath(name), end=\" \")
+    for act in [lambda: os.read(fd, 1), lambda: os.fchmod(fd, 0o600), lambda: os.listdir(by)]: print(tried(act), end=\" \")
+    print(tried(lambda: oct(os.stat(\"f\", dir_fd=fd).st_mode)), tried(lambda: os.close(os.open(\"f\", os.O_RDONLY, dir_fd=fd))), end=\" \")
+    print(tried(lambda: os.fchdir(fd)), os.getcwd() == here, end=\" \")
+    os.chdir(here)
+    print(tried(lambda: os.utime(by, ns=(1, 1))), os.fstat(fd).st_mtime_ns, tried(lambda: os.chmod(by, 0o640)), oct(os.fstat(fd).st_mode))
+    os.chmod(name, mode)
+    print(tried(lambda: os.chmod(name, 0o700, follow_symlinks=False)), oct(os.stat(name).st_mode))
+    os.chmod(name, mode)
+if len(sys.argv) > 1: sys.exit(make())
+make()
+for at in \".\", \"old\":
+    os.chdir(at)
+    for name in \"sock\", \"fifo\", \"dir\", \"box\", \"file\":
+        # A file of the host that its owner may not read cannot be copied.
+        if (at, name) != (\"old\", \"file\"): look(name); look(os.path.abspath(name))
+os.chdir(\"box\")
+for name in \".\", \"../file\", \"../../../../../../etc/shadow\": print(oct(os.fstat(os.open(name, os.O_PATH)).st_mode))
+print(tried(lambda: os.open(\".\", os.O_RDONLY)))
+'";
+
+#[test]
+fn descriptors_that_stand_for_what_can_not_be_read() {
+    let said = same(&format!("mkdir old; cd old; {STANDS} make"), STANDS);
+    assert_eq!(said.matches("None 0o").count(), 36, "{said}");
+    // What programs do by one.
+    same(
+        ":",
+        "exec 2>&1; mkfifo -m 200 fifo; echo $?; mkdir -m 311 dir; mkdir e; tar cf e.tar --mode=311 e; rmdir e; tar xpf e.tar; echo $?; stat -c '%a %n' *",
+    );
 }

@@ -15,6 +15,7 @@ mod libraries;
 mod loader;
 mod names;
 mod record;
+mod stand_in;
 mod stub;
 mod supervise;
 mod sys;

@@ -17,10 +17,12 @@ use slipway_layer::{Found, Links, Resolved, Target, TreePath};
 const LINKS: usize = 8;
 
 /// What a descriptor is open on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Object {
     /// A file of this name; and whether it is the topmost layer's.
     Named(TreePath, bool),
+    /// What it stands for: it is open on something else.
+    StandIn(Found),
     /// What has no name: a pipe, a socket, a file that was removed.
     Unnamed,
 }
@@ -52,6 +54,7 @@ impl Links for ProcLinks<'_> {
                     Object::Named(name, is_top) if self.server.leads_by_name(self.caller, path, &name, is_top) => {
                         Target::Path(name.absolute())
                     }
+                    Object::StandIn(found) => Target::Path(found.path.absolute()),
                     _ => Target::Object,
                 })
             }
@@ -119,6 +122,9 @@ impl Server {
 
     fn object_at(&self, link: &TreePath) -> Result<Object, Errno> {
         let text = readlinkat(CWD, link.absolute(), Vec::new()).map_err(|_| Errno::BADF)?;
+        if let Some(found) = self.stood_for(link, text.to_bytes()) {
+            return Ok(Object::StandIn(found));
+        }
         Ok(self.name_of(text.to_bytes(), || statat(CWD, link.absolute(), AtFlags::empty())))
     }
 
@@ -168,7 +174,7 @@ impl Server {
             return Ok(self.tasks.cwd(caller.pid));
         }
         match self.object(caller, dir)? {
-            Object::Named(path, _) => Ok(path),
+            Object::Named(path, _) | Object::StandIn(Found { path, .. }) => Ok(path),
             Object::Unnamed => {
                 let _up = self.view.elevate();
                 let stat = statat(CWD, format!("/proc/{}/fd/{dir}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;

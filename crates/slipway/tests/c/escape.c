@@ -136,6 +136,21 @@ int main(int argc, char **argv) {
     TRY("fremovexattr", SYS_fremovexattr, file, "user.old");
     TRY("fchmodat2 empty path", 452, file, "", 0707, AT_EMPTY_PATH);
     TRY("fchownat empty path", SYS_fchownat, file, "", getuid(), getgid(), AT_EMPTY_PATH);
+    /* by descriptors that stand for names */
+    int only = syscall(SYS_openat, dir, "p1", O_PATH), only_dir = syscall(SYS_openat, dir, "dir", O_PATH);
+    TRY("fchmodat2 O_PATH", 452, only, "", 0707, AT_EMPTY_PATH);
+    TRY("fchownat O_PATH", SYS_fchownat, only, "", getuid(), getgid(), AT_EMPTY_PATH);
+    TRY("utimensat O_PATH", SYS_utimensat, only, "", NULL, AT_EMPTY_PATH);
+    snprintf(self, sizeof self, "/proc/self/fd/%d", only);
+    scribble("O_PATH again", syscall(SYS_openat, AT_FDCWD, self, O_RDWR));
+    TRY("fchmodat O_PATH", SYS_fchmodat, AT_FDCWD, self, 0705);
+    scribble("below O_PATH", syscall(SYS_openat, only_dir, "p2", O_RDWR));
+    TRY("mknodat O_PATH", SYS_mknodat, dir, "pipe", S_IFIFO | 0600, 0);
+    only = syscall(SYS_openat, dir, "pipe", O_PATH);
+    TRY("fchmodat2 O_PATH FIFO", 452, only, "", 0707, AT_EMPTY_PATH);
+    snprintf(self, sizeof self, "/proc/self/fd/%d", only);
+    TRY("fchmodat O_PATH FIFO", SYS_fchmodat, AT_FDCWD, self, 0705);
+    TRY("linkat O_PATH FIFO", SYS_linkat, AT_FDCWD, self, dir, "pipe-new", AT_SYMLINK_FOLLOW);
     int flags = CONTROL ? 0 : 0x10; /* immutable: no tree that it is put on could be removed */
     TRY("FS_IOC_SETFLAGS", SYS_ioctl, file, 0x40086602, &flags);
     TRY("file_setattr", 469, dir, "x6", big, 24L, 0);

@@ -100,6 +100,7 @@ impl Server {
         // The number may be another file's by the time that the kernel looks.
         let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
         let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
+            Object::StandIn(found) => return if is_name { self.change(&found, attribute) } else { Err(Errno::BADF) },
             Object::Named(path, _) if self.is_of_system(&path) => return Err(Errno::ROFS),
             Object::Named(path, is_top) if !is_top && !self.view.is_through(&path) => path,
             Object::Unnamed if fetched.as_ref().is_some_and(|open| self.is_hosts_file(open) != Ok(false)) => {

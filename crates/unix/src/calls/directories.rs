@@ -84,6 +84,7 @@ impl Server {
     pub(super) fn getdents(&mut self, caller: Caller, fd: i32, buffer: u64, size: u32, is_old: bool) -> Reply {
         let key = (caller.pid, fd);
         let path = match self.object(caller, fd)? {
+            Object::StandIn(_) => return Err(Errno::BADF),
             Object::Named(path, _) if self.view.is_touched(&path) => path,
             Object::Named(path, _) if self.view.rules.hidden.iter().any(|hidden| hidden.parent() == path) => path,
             _ => return Ok(Answer::Continue),

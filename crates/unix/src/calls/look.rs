@@ -41,6 +41,7 @@ impl Server {
     fn is_as_it_is(&self, object: &Object) -> bool {
         match object {
             Object::Unnamed => true,
+            Object::StandIn(_) => false,
             Object::Named(path, is_top) => !is_top && !self.view.is_touched(path),
         }
     }
@@ -54,6 +55,9 @@ impl Server {
     }
 
     fn seen_object(&self, caller: Caller, fd: i32, object: Object) -> Result<Seen, Errno> {
+        if let Object::StandIn(found) = object {
+            return Ok(Seen::Name(found));
+        }
         let open = CString::new(format!("/proc/{}/fd/{fd}", caller.tid)).map_err(|_| Errno::INVAL)?;
         // A directory's attributes may lie in another place than what is open, and the count of its names in none; so may those of a file
         // that was changed through a descriptor to read.

@@ -166,7 +166,11 @@ impl Server {
 
     /// Gives what is open one more name. The layer's own files the kernel finds by the descriptor, whatever became of their names.
     fn link_opened(&mut self, open: &OwnedFd, new: &TreePath) -> Reply {
-        if let Object::Named(name, false) = self.object_here(open)? {
+        let object = self.object_here(open)?;
+        if let Object::StandIn(found) = object {
+            return self.link_found(&found, new);
+        }
+        if let Object::Named(name, false) = object {
             let stat = fstat(open)?;
             match self.found_still(stat, &name).or_else(|| self.found_elsewhere(stat)) {
                 Some(found) => return self.link_found(&found, new),

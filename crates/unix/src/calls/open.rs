@@ -423,7 +423,8 @@ impl Server {
         })
     }
 
-    /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself.
+    /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself; or one to a
+    /// file of memory, where it can't be read, or something would come of that.
     fn open_path_only(&mut self, path: &[u8], resolved: &Resolved, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && is_kernels(&found.path) {
             return Ok(Answer::Continue);
@@ -433,7 +434,11 @@ impl Server {
             return Err(Errno::OPNOTSUPP);
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        self.hand_over(found, flags, cloexec)
+        let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
+        match if is_read { self.hand_over(found, flags, cloexec) } else { Err(Errno::ACCESS) } {
+            Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => Ok(Answer::Fd(self.stand_in(found)?, cloexec)),
+            reply => reply,
+        }
     }
 
     /// O_TMPFILE: a file of the topmost layer that has no name.

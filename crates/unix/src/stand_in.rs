@@ -1,0 +1,61 @@
+//! Descriptors that stand for a file and can't be read (O_PATH), where the kernel hands none over: a file of memory that says which file it is,
+//! and what it was called. The descriptor is one to write, which that file can't be; its mode tells the emulation library to ask the server.
+
+use crate::{calls::Server, libraries::memory, names::PATH_MAX, sys::by_proc};
+use rustix::{
+    fd::OwnedFd,
+    fs::{Mode, OFlags, SealFlags, Stat, fchmod, fcntl_add_seals, fstat, open},
+    io::Errno,
+    process::geteuid,
+};
+use slipway_emulator::layout;
+use slipway_layer::{Found, PlainLinks, TreePath};
+use std::{
+    fs::File,
+    io::{Read, Write},
+};
+
+const NAME: &str = "slipway:path";
+/// What a link of /proc says of one.
+const TEXT: &[u8] = b"/memfd:slipway:path (deleted)";
+const PERMISSIONS: u32 = 0o7777;
+
+/// Device and number.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+fn number(stat: &Stat) -> Vec<u8> {
+    [(stat.st_dev as u64).to_ne_bytes(), (stat.st_ino as u64).to_ne_bytes()].concat()
+}
+
+impl Server {
+    /// A descriptor that stands for what was found.
+    pub(crate) fn stand_in(&self, found: &Found) -> Result<OwnedFd, Errno> {
+        // The server's own, so that a program of another user can't make one.
+        let _up = self.view.elevate();
+        let mut file = File::from(memory(NAME)?);
+        let said = [number(&self.view.shown(found)), found.path.absolute()].concat();
+        file.write_all(&said).map_err(|_| Errno::NOMEM)?;
+        let file = OwnedFd::from(file);
+        let given = open(by_proc(&file), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        fchmod(&file, Mode::from_raw_mode(layout::STANDS_FOR as u32 & PERMISSIONS))?;
+        fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+        Ok(given)
+    }
+
+    /// What a descriptor stands for, by its link in /proc and what that says, if it is there still. A program of the server's user can make such a
+    /// file, too, and has no more of it than by the name.
+    pub(crate) fn stood_for(&self, link: &TreePath, text: &[u8]) -> Option<Found> {
+        if text != TEXT {
+            return None;
+        }
+        let _up = self.view.elevate();
+        let file = open(link.to_path(), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        if fstat(&file).ok()?.st_uid != geteuid().as_raw() {
+            return None;
+        }
+        let mut said = Vec::new();
+        File::from(file).take(2 * PATH_MAX as u64).read_to_end(&mut said).ok()?;
+        let (of, name) = said.split_at_checked(16)?;
+        let resolved = self.view.resolve(&TreePath::root(), name, false, &PlainLinks).ok()?;
+        resolved.found.filter(|found| number(&self.view.shown(found)) == of && found.path.absolute() == name)
+    }
+}
