@@ -95,14 +95,52 @@ pub fn uncancelled<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
+/// What a hook's work comes to.
+pub trait Outcome {
+    /// Whether it is a failure, whose reason is in errno.
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+impl Outcome for c_int {
+    fn has_failed(&self) -> bool {
+        *self < 0
+    }
+}
+
+impl Outcome for isize {
+    fn has_failed(&self) -> bool {
+        *self < 0
+    }
+}
+
+impl Outcome for () {}
+impl Outcome for bool {}
+impl<T> Outcome for Option<T> {}
+
+/// Does work that leaves errno as it was unless it fails, as the kernel's calls do: programs look there for more than failures.
+fn discreet<T: Outcome>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: errno of this thread.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let result = work();
+    if !result.has_failed() {
+        // SAFETY: as above.
+        unsafe { *errno = before };
+    }
+    result
+}
+
 /// Runs work of a hook that does not wait, and so is not cancelled; should it panic, which would be our fault, runs `real` instead.
-pub fn shield<T>(work: impl FnOnce() -> T, real: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| real())
+pub fn shield<T: Outcome>(work: impl FnOnce() -> T, real: impl FnOnce() -> T) -> T {
+    discreet(|| catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| real()))
 }
 
 /// Runs work of a hook that may wait, of a function that is a cancellation point. A cancelled thread unwinds by force, which must not be caught:
 /// what it holds is let go of on the way, and the hook is `extern "C-unwind"`. So a panic of ours can't be caught either, and ends the process.
-pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
+pub fn waiting<T: Outcome>(work: impl FnOnce() -> T) -> T {
     struct Bound;
     impl Drop for Bound {
         fn drop(&mut self) {
@@ -114,7 +152,7 @@ pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: no arguments. It unwinds through frames that hold nothing.
     unsafe { pthread_testcancel() };
     let bound = Bound;
-    let result = work();
+    let result = discreet(work);
     std::mem::forget(bound);
     result
 }

@@ -30,16 +30,26 @@ fn due(timeout_us: u64) -> Option<u64> {
     (timeout_us != 0).then(|| now().saturating_add(timeout_us.saturating_mul(1000)))
 }
 
-/// The kernel of a wait for room, in which nothing tells of a shutdown of the sending half by another thread: it looks again and again.
-struct Napping<'a> {
+/// The kernel of a call that blocks. Before it sleeps it makes sure that the call may. In a wait for room nothing tells of a shutdown of the sending half
+/// by another thread: it looks again and again.
+struct Blocking<'a> {
     kernel: &'a mut dyn Kernel,
     stream: &'a Stream,
     fd: BorrowedFd<'a>,
+    naps: bool,
 }
 
-impl Kernel for Napping<'_> {
+impl Blocking<'_> {
+    fn may_sleep(&self, timeout: Option<Duration>) -> Result<(), Errno> {
+        let sleeps = timeout != Some(Duration::ZERO);
+        if sleeps && self.stream.follow_flag(self.fd) { Err(Errno::AGAIN) } else { Ok(()) }
+    }
+}
+
+impl Kernel for Blocking<'_> {
     fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
-        if timeout.is_some_and(|timeout| timeout <= NAP) {
+        self.may_sleep(timeout)?;
+        if !self.naps || timeout.is_some_and(|timeout| timeout <= NAP) {
             return self.kernel.poll(entries, timeout);
         }
         match self.kernel.poll(entries, Some(NAP)) {
@@ -49,6 +59,7 @@ impl Kernel for Napping<'_> {
     }
 
     fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno> {
+        self.may_sleep(timeout)?;
         self.kernel.epoll(set, out, most, timeout)
     }
 
@@ -70,12 +81,8 @@ fn block(
     loop {
         let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
-        let result = if want == PollFlags::OUT {
-            wait(&mut members, &mut [], timeout, &mut Napping { kernel: &mut kernel, stream, fd })
-        } else {
-            wait(&mut members, &mut [], timeout, &mut kernel)
-        };
-        match result {
+        let naps = want == PollFlags::OUT;
+        match wait(&mut members, &mut [], timeout, &mut Blocking { kernel: &mut kernel, stream, fd, naps }) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
             // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.
@@ -154,7 +161,7 @@ pub fn receive(
                 }
                 IoSliceMut::advance_slices(&mut rest, got.bytes);
             }
-            Err(Errno::AGAIN) if waits => {
+            Err(Errno::AGAIN) if waits || flags & MSG_DONTWAIT == 0 && stream.has_come_back_blocking(fd) => {
                 let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
                 if let Err(error) = block(stream, fd, PollFlags::IN, end, total.bytes, program) {
                     return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
@@ -201,7 +208,7 @@ pub fn send(
                 IoSlice::advance_slices(&mut from, n);
                 continue;
             }
-            Err(Errno::AGAIN) if waits => {
+            Err(Errno::AGAIN) if waits || flags & MSG_DONTWAIT == 0 && stream.has_come_back_blocking(fd) => {
                 waited = true;
                 block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program)
             }

@@ -248,14 +248,19 @@ static void interrupted(const char *what, int accepts, int flags, int sends)
     handled = 0;
     caller = gettid();
     good(-pthread_create(&thread, NULL, interrupt, sends ? &sends : NULL));
+    errno = 0;
     ssize_t result = accepts ? accept(listener, NULL, NULL) : recv(client, bytes, sizeof bytes, flags);
-    printf("%s: %zd %s\n", what, result, result < 0 ? strerror(errno) : "");
+    /* A call that succeeds leaves it alone. */
+    printf("%s: %zd %s\n", what, result, strerror(errno));
     pthread_join(thread, NULL);
 }
 
 static void signals(void)
 {
+    errno = 0;
+    good(listen(listener, 8));
     begin(1);
+    printf("listen, connect, accept, read, write, epoll_ctl: %s\n", strerror(errno));
     handle(SIGUSR1, note, 0);
     interrupted("no SA_RESTART", 0, 0, 0);
     handle(SIGUSR1, note, SA_RESETHAND);

@@ -3,7 +3,7 @@
 use libc::{EPOLLIN, SYS_close, SYS_io_uring_setup};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use slipway_transport::status::Transport;
-use std::thread;
+use std::{os::fd::BorrowedFd, thread};
 
 use crate::support::{
     Fd, Server,
@@ -109,6 +109,57 @@ fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {
         (0..1000).for_each(|_| c.exchange());
         assert_eq!(server.transports(), [Transport::Ring]);
         call!(close(set));
+    });
+}
+
+/// As Rust's `polling` does, beside the standard library's sockets.
+#[test]
+fn a_program_that_waits_past_the_hooks_stays_on_its_socket() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("ppoll by its number, for a socket that the hooks know not to block");
+        let server = Server::listen();
+        let c = server.fresh_connection();
+        let mut on = 1;
+        assert_eq!(call!(ioctl(c.server, libc::FIONBIO, &raw mut on)), 0);
+        for _ in 0..100 {
+            write_all(c.client, b"?");
+            let mut asks = libc::pollfd { fd: c.server, events: libc::POLLIN, revents: 0 };
+            assert_eq!(call!(syscall(libc::SYS_ppoll, &raw mut asks, 1, std::ptr::null::<u8>(), std::ptr::null::<u8>(), 8)), 1);
+            assert_eq!(read_up_to(c.server, 1), b"?");
+            write_all(c.server, b"!");
+            assert_eq!(read_up_to(c.client, 1), b"!");
+        }
+        assert_eq!(server.transports(), [Transport::Socket]);
+    });
+}
+
+/// As smol does, whose library makes system calls of its own.
+#[test]
+fn whether_a_call_waits_is_the_open_files_to_say() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("O_NONBLOCK, set past the hooks");
+        let server = Server::listen();
+        let set = |fd: Fd, on: bool| {
+            // SAFETY: the connection's, which stays open.
+            rustix::io::ioctl_fionbio(unsafe { BorrowedFd::borrow_raw(fd) }, on).expect("a socket");
+        };
+        let reads_nothing = |fd: Fd| {
+            let mut byte = 0u8;
+            (call!(recv(fd, (&raw mut byte).cast(), 1, 0)), errno()) == (-1, libc::EAGAIN)
+        };
+        let quiet = server.fresh_connection();
+        set(quiet.server, true);
+        assert!(reads_nothing(quiet.server));
+        set(quiet.server, false);
+        (0..100).for_each(|_| quiet.exchange());
+        let moved = server.fresh_connection();
+        (0..100).for_each(|_| moved.exchange());
+        assert_eq!(server.transports(), [Transport::Socket, Transport::Ring]);
+        set(moved.client, true);
+        assert!(reads_nothing(moved.client));
+        set(moved.client, false);
+        (0..100).for_each(|_| moved.exchange());
+        assert_eq!(server.transports(), [Transport::Socket; 2]);
     });
 }
 

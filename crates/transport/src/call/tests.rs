@@ -61,8 +61,10 @@ impl Program for Fake<'_> {
 
 fn blocking() -> Ends {
     let ends = ends();
-    ends.client.0.set_nonblocking(false);
-    ends.server.0.set_nonblocking(false);
+    for (stream, fd) in [&ends.client, &ends.server] {
+        stream.set_nonblocking(false);
+        rustix::io::ioctl_fionbio(fd, false).expect("a socket");
+    }
     ends
 }
 

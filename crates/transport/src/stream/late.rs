@@ -70,9 +70,12 @@ impl Stream {
         }
     }
 
-    /// Whether all waits for the connection are the hooks', as far as is known: those for its sets, or for itself.
+    /// Whether all waits for the connection are the hooks', as far as is known: those for its sets, or for itself, or in calls that block. A program that
+    /// does not block, and that no hook has seen wait, waits by system calls of its own.
     fn is_waited_for(&self) -> bool {
-        self.waited.load(Relaxed) != 0 || self.sets().iter().all(|set| set.is_waited_for())
+        let sets = self.sets();
+        let waits_in_sets = sets.iter().all(|set| set.is_waited_for()) && !(sets.is_empty() && self.nonblocking());
+        self.waited.load(Relaxed) != 0 || waits_in_sets
     }
 
     /// A client offers now, if it has not: for a program that must hear bells.

@@ -36,7 +36,7 @@ use alone::Alone;
 use arc_swap::ArcSwap;
 use bells::Doors;
 use mail::Mail;
-use rustix::io::Errno;
+use rustix::{fs::OFlags, io::Errno};
 pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
     pace::Pace,
@@ -268,6 +268,24 @@ impl Stream {
     /// The program changed O_NONBLOCK.
     pub fn set_nonblocking(&self, on: bool) {
         self.state.common.nonblocking.store(on.into(), Relaxed);
+    }
+
+    /// Whether the open file has O_NONBLOCK. If the hooks have not seen it set or cleared, a process without them has done that, or a system call that is not the
+    /// C library's: the connection goes to its socket, as its program may wait by such calls, too.
+    pub fn follow_flag(&self, fd: BorrowedFd<'_>) -> bool {
+        let Ok(flags) = rustix::fs::fcntl_getfl(fd) else { return self.nonblocking() };
+        let now = flags.contains(OFlags::NONBLOCK);
+        if now != self.nonblocking() {
+            self.set_nonblocking(now);
+            self.return_to_socket(fd);
+        }
+        now
+    }
+
+    /// Whether the connection is on its socket again, where others may use it, and one of them has cleared O_NONBLOCK.
+    pub fn has_come_back_blocking(&self, fd: BorrowedFd<'_>) -> bool {
+        let is_back = [&self.state.rx.mode, &self.state.tx.mode].iter().any(|mode| mode.load(Relaxed) == mode::AFTER);
+        is_back && !self.follow_flag(fd)
     }
 
     /// SO_RCVTIMEO and SO_SNDTIMEO in microseconds; 0 is none.
