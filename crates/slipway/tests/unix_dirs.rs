@@ -199,3 +199,59 @@ fn a_command_finds_its_first_directory_in_proc() {
         assert_eq!(printed.as_bytes(), native.stdout, "{options:?}");
     }
 }
+
+/// What links of /proc say of what has lost its name, or has another one.
+const LOST: &str = r##"
+import os, re, shutil, subprocess
+work = os.getcwd()
+def say(what, text): print(what, re.sub(r"#\d+", "#N", text.replace(work, "HERE")))
+def link(what, fd): say(what, os.readlink("/proc/self/fd/%d" % fd))
+def act(name, flags, *acts):
+    fd = os.open(name, flags)
+    link(name, fd)
+    for what in acts: what(); link(name, fd)
+def write(name): open(name, "w").close()
+write("new"); act("new", os.O_RDONLY, lambda: os.rename("new", "new2"), lambda: os.unlink("new2"))
+write("new"); write("other"); act("new", os.O_RDWR, lambda: os.rename("other", "new"))
+act("removed", os.O_RDONLY, lambda: os.unlink("removed"))
+act("written", os.O_RDWR, lambda: os.unlink("written"))
+act("renamed", os.O_RDONLY, lambda: os.rename("renamed", "renamed2"))
+write("other"); act("replaced", os.O_RDONLY, lambda: os.rename("other", "replaced"))
+act("moved", os.O_RDWR, lambda: os.rename("moved", "moved2"), lambda: os.unlink("moved2"))
+act("changed", os.O_RDONLY, lambda: os.chmod("changed", 0o600), lambda: os.unlink("changed"))
+act("linked", os.O_RDONLY, lambda: os.unlink("linked")); act("linked2", os.O_RDWR, lambda: os.unlink("linked2"))
+act("empty", os.O_RDONLY, lambda: os.rmdir("empty"), lambda: os.mkdir("empty")); act("empty", os.O_RDONLY)
+act("full/sub", os.O_RDONLY, lambda: write("full/new"), lambda: os.chmod("full", 0o700), lambda: os.rename("full", "full2"))
+os.mkdir("made"); act("made", os.O_RDONLY, lambda: os.rmdir("made"))
+link("nameless", os.open(".", os.O_TMPFILE | os.O_RDWR))
+for name in "made", "left":
+    os.makedirs(name, exist_ok=True); os.chdir(name); os.rmdir("../" + name); say("cwd", os.readlink("/proc/self/cwd")); os.chdir(work)
+shutil.copy("program", "program2")
+for name in "program", "program2": print(subprocess.check_output(["./" + name, "-c", "rm " + name + "; readlink /proc/$$/exe"]).decode().replace(work, "HERE"))
+act("/dev", os.O_RDONLY); act("/dev/null", os.O_RDWR); act("/", os.O_RDONLY); act("/proc", os.O_RDONLY); link("memory", os.memfd_create("x"))
+"##;
+
+#[test]
+fn links_of_proc_know_what_has_lost_its_name() {
+    let scratch = scratch_in_target();
+    let dir = |name: &str| {
+        let dir = scratch.path().join(name);
+        for sub in ["empty", "full/sub", "left"] {
+            fs::create_dir_all(dir.join(sub)).expect("mkdir");
+        }
+        for name in ["removed", "written", "renamed", "replaced", "moved", "changed", "linked"] {
+            fs::write(dir.join(name), name).expect("write");
+        }
+        fs::hard_link(dir.join("linked"), dir.join("linked2")).expect("link");
+        fs::copy("/bin/sh", dir.join("program")).expect("copy");
+        dir
+    };
+    let native = Command::new("/usr/bin/python3").args(["-c", LOST]).current_dir(dir("host")).output().expect("run");
+    assert!(native.status.success(), "{native:?}");
+    let native = String::from_utf8(native.stdout).expect("UTF-8");
+    assert!(native.matches(" (deleted)").count() > 15, "{native}");
+    for (number, options) in MODES.iter().enumerate() {
+        let printed = run(&dir(&number.to_string()), &[*options, &["--discard"]].concat(), &["/usr/bin/python3", "-c", LOST]);
+        assert_eq!(printed, native, "{options:?}");
+    }
+}

@@ -13,6 +13,9 @@ use rustix::{
 pub(crate) use slipway_layer::PATH_MAX;
 use slipway_layer::{Found, Links, Resolved, Target, TreePath};
 
+/// What follows the name of a file that has lost it.
+const DELETED: &[u8] = b" (deleted)";
+
 /// So many links at the end of a path are followed by the index.
 const LINKS: usize = 8;
 
@@ -69,11 +72,14 @@ impl ProcLinks<'_> {
         let target = self.target(path)?;
         let _up = self.server.view.elevate();
         match target {
+            _ if path.name() == b"exe" || [b"fd".as_slice(), b"map_files"].contains(&path.parent().name()) => {
+                self.server.text_of(path)
+            }
+            Target::Path(cwd) if path.name() == b"cwd" && self.server.view.find(&TreePath::literal(&cwd)).is_err() => {
+                Some([&cwd, DELETED].concat())
+            }
             Target::Path(text) => Some(text),
-            Target::Object => match self.server.object_at(path) {
-                Ok(Object::Named(name, _)) => Some(name.absolute()),
-                _ => None,
-            },
+            Target::Object => None,
         }
     }
 }
@@ -89,7 +95,7 @@ impl Server {
             return Object::Unnamed;
         }
         // The text is the same for a file of that name and one that was removed.
-        if link.ends_with(b" (deleted)") && stat().is_ok_and(|stat| stat.st_nlink == 0) || link.starts_with(b"/memfd:") {
+        if link.ends_with(DELETED) && stat().is_ok_and(|stat| stat.st_nlink == 0) || link.starts_with(b"/memfd:") {
             return Object::Unnamed;
         }
         let path = TreePath::literal(link);
@@ -126,6 +132,41 @@ impl Server {
             return Ok(Object::StandIn(found));
         }
         Ok(self.name_of(text.to_bytes(), || statat(CWD, link.absolute(), AtFlags::empty())))
+    }
+
+    /// What a program reads of a link of /proc to what is open: the name that it has in the tree, or the one that it had.
+    fn text_of(&self, link: &TreePath) -> Option<Vec<u8>> {
+        let text = readlinkat(CWD, link.absolute(), Vec::new()).ok()?.into_bytes();
+        let object = self.object_at(link).ok()?;
+        if let Object::Named(name, is_top) = &object
+            && (*is_top || !self.view.is_touched(name))
+        {
+            return Some(name.absolute());
+        }
+        let open = statat(CWD, link.absolute(), AtFlags::empty()).ok();
+        // Where the kernel's name leads elsewhere by itself, it is no matter of the layer's.
+        let is_there = |open: &Stat| {
+            statat(CWD, &text[..], AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|there| (there.st_dev, there.st_ino) == (open.st_dev, open.st_ino))
+        };
+        match object {
+            Object::StandIn(found) => Some(found.path.absolute()),
+            Object::Named(name, _) => {
+                let Some(open) = open.filter(is_there) else { return Some(name.absolute()) };
+                let found = self.found_still(open, &name).or_else(|| self.found_elsewhere(open));
+                Some(found.map_or_else(|| [&name.absolute(), DELETED].concat(), |found| found.path.absolute()))
+            }
+            Object::Unnamed => {
+                let was = TreePath::literal(text.strip_suffix(DELETED).filter(|text| text.first() == Some(&b'/'))?);
+                let below = || self.files.iter().find_map(|files| was.below(files)).map(TreePath::literal);
+                // What the layer itself has taken away.
+                let taken = || {
+                    open.and_then(|open| self.nameless.name_of(&open).cloned()).unwrap_or_else(|| TreePath::literal(was.name()))
+                };
+                let name = below().or_else(|| was.is_within(&self.store).then(taken))?;
+                Some([&name.absolute(), DELETED].concat())
+            }
+        }
     }
 
     /// Whether what a link of /proc leads to is opened by its name. That may be another file's by now; and of a file of the host's that the command

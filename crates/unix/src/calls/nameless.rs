@@ -8,15 +8,24 @@ use rustix::{
     fs::{FileType, Stat, fstat},
     io::Errno,
 };
-use slipway_layer::Attribute;
+use slipway_layer::{Attribute, Found, Place, TreePath};
+use std::collections::VecDeque;
 
 /// The last so many are remembered: each takes a descriptor.
 const MOST: usize = 64;
 const PERMISSIONS: u32 = 0o7777;
 
-/// By device and number of the host's file, an empty file that has the attributes.
+/// So many names are remembered of files of the layer's that were removed or replaced.
+const NAMES: usize = 1024;
+
+/// What is remembered of files that have lost their names, by device and number.
 #[derive(Debug, Default)]
-pub(crate) struct Nameless(Vec<((u64, u64), OwnedFd)>);
+pub(crate) struct Nameless {
+    /// Of the host's, an empty file that has the attributes.
+    changed: Vec<((u64, u64), OwnedFd)>,
+    /// Of the layer's, the name: the kernel knows the one under which the layer took it away.
+    names: VecDeque<((u64, u64), TreePath)>,
+}
 
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
 fn key(stat: &Stat) -> (u64, u64) {
@@ -25,7 +34,20 @@ fn key(stat: &Stat) -> (u64, u64) {
 
 impl Nameless {
     fn of(&self, stat: &Stat) -> Option<&OwnedFd> {
-        self.0.iter().find(|(of, _)| *of == key(stat)).map(|(_, file)| file)
+        self.changed.iter().find(|(of, _)| *of == key(stat)).map(|(_, file)| file)
+    }
+
+    /// The name that a file of the layer's had last.
+    pub(crate) fn name_of(&self, stat: &Stat) -> Option<&TreePath> {
+        self.names.iter().find(|(of, _)| *of == key(stat)).map(|(_, name)| name)
+    }
+
+    /// A file loses its name.
+    pub(super) fn left(&mut self, was: &Found) {
+        if was.place != Place::Host && was.kind() != FileType::Symlink {
+            self.names.truncate(NAMES - 1);
+            self.names.push_front((key(&was.stat), was.path.clone()));
+        }
     }
 
     /// Shows what was changed of a file.
@@ -50,7 +72,7 @@ impl Server {
         self.view.may_own(open)?;
         if self.nameless.of(open).is_none() {
             let file = self.view.make_unnamed(open)?;
-            let all = &mut self.nameless.0;
+            let all = &mut self.nameless.changed;
             all.truncate(MOST - 1);
             all.insert(0, (key(open), file));
             self.index.iter().for_each(|index| index.serve_file(key(open)));

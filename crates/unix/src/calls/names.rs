@@ -96,6 +96,7 @@ impl Server {
 
     /// A name is no longer what it was: paths may have led over it.
     fn left(&mut self, was: &Found) {
+        self.nameless.left(was);
         let Some(index) = &mut self.index else { return };
         if matches!(was.kind(), FileType::Directory | FileType::Symlink) {
             index.forget_dirs();
