@@ -8,6 +8,7 @@ use crate::{
     copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
+    shared::is_linked,
     tree::{Dir, MARKS, Node, OWN, is_mark, open_dir},
     view::{Found, Place, View},
     way::Way,
@@ -66,7 +67,7 @@ impl View {
     pub(crate) fn note(&mut self, line: Line) -> Result<(), Errno> {
         let layer = self.layers.last_mut().ok_or(Errno::ROFS)?;
         match line {
-            Line::Copy { of, ino } => layer.changes.copies.push((ino, Some(of))),
+            Line::Copy { of, ino, .. } => layer.changes.copies.push((ino, Some(of))),
             Line::Gone { ino } => layer.changes.copies.push((ino, None)),
             _ => {}
         }
@@ -202,7 +203,7 @@ impl View {
             let is_hosts = last.is_some() || self.sources(&path) == [Place::Host];
             let next = (is_hosts && !missing.is_empty()).then(|| Pair::open(from, to)).transpose()?;
             let original = if is_hosts { below.stat } else { self.shown(&below) };
-            let (host, layer) = self.enter_copy_of(&temporary, &original)?;
+            let (host, layer) = self.enter_copy_of(&temporary, &original, false)?;
             match &last {
                 Some(last) => {
                     let dir = At { dir: last.layer.as_fd(), name: b"." };
@@ -234,15 +235,15 @@ impl View {
 
     /// Remembers whose copy the file of that name in `work` is.
     pub(crate) fn enter_copy(&mut self, temporary: &[u8], original: &Found) -> Result<(), Errno> {
-        self.enter_copy_of(temporary, &self.shown(original)).map(drop)
+        self.enter_copy_of(temporary, &self.shown(original), is_linked(original)).map(drop)
     }
 
     /// The same of what shows this: that one, and the copy.
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    fn enter_copy_of(&mut self, temporary: &[u8], original: &Stat) -> Result<(File, File), Errno> {
+    fn enter_copy_of(&mut self, temporary: &[u8], original: &Stat, linked: bool) -> Result<(File, File), Errno> {
         let stat = self.in_work(self.top_index()?, temporary).stat()?;
         let of = (u64::from(original.st_dev), original.st_ino);
-        self.note(Line::Copy { of, ino: stat.st_ino })?;
+        self.note(Line::Copy { of, ino: stat.st_ino, linked })?;
         Ok((of, (stat.st_dev.into(), stat.st_ino)))
     }
 
@@ -265,15 +266,22 @@ impl View {
         self.scaffold(&path.parent())?;
         self.note_base(path)?;
         let temporary = self.layers[top].temporary();
-        let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
-        let source = || (!is_empty).then(|| self.open_to_read(found)).transpose();
-        if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, source) {
-            let _ = remove_tree(to);
-            return Err(error);
+        if self.link_shared(found, &temporary) {
+            if is_empty {
+                truncate(self.in_work(top, &temporary), 0)?;
+            }
+        } else {
+            let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
+            let source = || (!is_empty).then(|| self.open_to_read(found)).transpose();
+            if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, source) {
+                let _ = remove_tree(to);
+                return Err(error);
+            }
+            self.enter_copy(&temporary, found)?;
         }
-        self.enter_copy(&temporary, found)?;
         self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), path))?;
         self.set(path, Node::Leaf);
+        self.share(found);
         Ok(())
     }
 
@@ -340,11 +348,12 @@ impl View {
             return Ok(());
         }
         let shows_below = self.shows_below(path);
+        let stays = found.place == Place::Layer(top) && self.leave_unnamed(path, &found.stat);
         let layer = &mut self.layers[top];
         // Neither a tree nor the last name of a copy: nothing is to be forgotten with it.
         if found.kind() != FileType::Directory
             && found.place == Place::Layer(top)
-            && (found.stat.st_nlink > 1 || !layer.log.copies.contains_key(&found.stat.st_ino))
+            && (stays || found.stat.st_nlink > 1 || !layer.log.copies.contains_key(&found.stat.st_ino))
         {
             if !shows_below {
                 unlinkat(&layer.files, path.relative(), AtFlags::empty())?;
@@ -433,10 +442,7 @@ impl View {
             }
             Attribute::SetXattr(name, value, flags) => fs::lsetxattr(at.by_proc(), *name, value, *flags),
             Attribute::RemoveXattr(name) => fs::lremovexattr(at.by_proc(), *name),
-            Attribute::Size(size) => {
-                let fd = openat(at.dir, at.name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-                fs::ftruncate(fd, *size)
-            }
+            Attribute::Size(size) => truncate(at, *size),
         }
     }
 
@@ -465,6 +471,11 @@ impl View {
             _ => self.may_own(&found.stat),
         }
     }
+}
+
+fn truncate(at: At<'_>, size: u64) -> Result<(), Errno> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::ftruncate(with_rights(at, || openat(at.dir, at.name, flags, Mode::empty()))?, size)
 }
 
 /// Device and number.

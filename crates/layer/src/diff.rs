@@ -120,7 +120,7 @@ impl View {
         names.iter().try_for_each(|name| self.deleted(self.find_below_top(&path.join(name))?, changes))
     }
 
-    fn compare(&self, before: &Found, after: &Found) -> Result<Option<Kind>, Errno> {
+    pub(crate) fn compare(&self, before: &Found, after: &Found) -> Result<Option<Kind>, Errno> {
         let (old, new) = (&before.stat, &after.stat);
         let kind = file_type(new);
         if file_type(old) != kind || !self.same_contents(before, after, kind)? {
@@ -132,8 +132,10 @@ impl View {
             kind => kind != FileType::Symlink,
         };
         let times = has_time && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec);
-        // A name more makes one file of several, which a copy of the other names alone would not.
-        let links = kind == FileType::RegularFile && old.st_nlink == 1 && new.st_nlink > 1;
+        // A name more makes one file of several, which a copy of the other names alone would not; and it may be one of another file.
+        let is_other =
+            || self.shown(before).st_ino != self.shown(after).st_ino && (old.st_nlink > 1 || self.is_copy_of_linked(after));
+        let links = kind == FileType::RegularFile && (old.st_nlink == 1 && new.st_nlink > 1 || is_other());
         let extended = || {
             copy::xattrs(&self.at(before.place, &before.path).by_proc())
                 != copy::xattrs(&self.at(after.place, &after.path).by_proc())
@@ -155,6 +157,9 @@ impl View {
     /// Whether two regular files have the same contents, mode and owner.
     pub(crate) fn is_alike(&self, one: &Found, other: &Found) -> Result<bool, Errno> {
         let looks = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid);
+        if one.place == other.place && one.stat.st_ino == other.stat.st_ino {
+            return Ok(true);
+        }
         Ok(looks(&one.stat) == looks(&other.stat) && self.same_contents(one, other, FileType::RegularFile)?)
     }
 

@@ -23,6 +23,7 @@ mod originals;
 mod path;
 mod remains;
 mod rename;
+mod shared;
 mod store;
 mod tree;
 mod view;

@@ -5,7 +5,7 @@ use crate::path::{TreePath, escape, unescape};
 use rustix::fs::{FileType, Stat};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{File, OpenOptions},
     io::{self, Read, Seek, Write},
     os::unix::fs::OpenOptionsExt,
@@ -83,7 +83,13 @@ pub(crate) enum Line {
     /// The name is as on the host again.
     Forget(TreePath),
     /// The file or directory with this number in the layer is the copy of that (device, number).
-    Copy { of: (u64, u64), ino: u64 },
+    Copy {
+        of: (u64, u64),
+        ino: u64,
+        /// That one is the host's, and had several names.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        linked: bool,
+    },
     /// The file with this number in the layer is gone, or is none's copy.
     Gone { ino: u64 },
     /// A rename is under way: when the name is gone here, what is below it must be hidden.
@@ -103,6 +109,8 @@ pub(crate) struct Log {
     pub(crate) bases: HashMap<TreePath, Option<Stamp>>,
     /// By number in the layer.
     pub(crate) copies: HashMap<u64, (u64, u64)>,
+    /// Those of files of the host's that had several names.
+    pub(crate) linked: HashSet<u64>,
     /// A rename that was not finished.
     pub(crate) hide: Option<TreePath>,
 }
@@ -122,8 +130,15 @@ impl Log {
             file.seek(io::SeekFrom::End(0))?;
         }
         let file = write.then_some(file);
-        let mut log =
-            Self { file, len: whole as u64, owed: Vec::new(), bases: HashMap::new(), copies: HashMap::new(), hide: None };
+        let mut log = Self {
+            file,
+            len: whole as u64,
+            owed: Vec::new(),
+            bases: HashMap::new(),
+            copies: HashMap::new(),
+            linked: HashSet::new(),
+            hide: None,
+        };
         for line in text[..whole].lines() {
             log.note(serde_json::from_str(line).map_err(io::Error::other)?);
         }
@@ -138,15 +153,35 @@ impl Log {
             Line::Forget(path) => {
                 self.bases.retain(|below, _| !below.is_within(&path));
             }
-            Line::Copy { of, ino } => {
+            Line::Copy { of, ino, linked } => {
                 self.copies.insert(ino, of);
+                if linked {
+                    self.linked.insert(ino)
+                } else {
+                    self.linked.remove(&ino)
+                };
             }
             Line::Gone { ino } => {
                 self.copies.remove(&ino);
+                self.linked.remove(&ino);
             }
             Line::Hide(path) => self.hide = Some(path),
             Line::Hidden => self.hide = None,
         }
+    }
+
+    /// What is below a name is this now.
+    ///
+    /// # Errors
+    /// Of write; nothing is changed then.
+    pub(crate) fn rebase(&mut self, path: TreePath, now: Stamp) -> io::Result<()> {
+        // Both lines are written at once.
+        let (owed, before) = (self.owed.len(), self.bases.remove(&path));
+        self.owed.push(Line::Forget(path.clone()));
+        self.add(Line::Base(path.clone(), Some(now))).inspect_err(|_| {
+            self.owed.truncate(owed);
+            before.and_then(|before| self.bases.insert(path, before));
+        })
     }
 
     /// Appends a line.

@@ -42,7 +42,7 @@ impl View {
             let OnHost { numbers, kept } = self.originals_on_host(index);
             let layer = &mut self.layers[index];
             let is_lost = |of: u64| !numbers.contains(&of) && !below.contains(&of);
-            let of_now = |ino, of| kept.get(&of).map_or(Line::Gone { ino }, |of| Line::Copy { of: *of, ino });
+            let of_now = |ino, of| kept.get(&of).map_or(Line::Gone { ino }, |of| Line::Copy { of: *of, ino, linked: false });
             correct(&mut layer.log, |ino, of| is_lost(of).then(|| of_now(ino, of)));
             below.extend(layer.numbers.iter().chain(layer.log.copies.values().map(|(_, of)| of)));
         }

@@ -17,6 +17,11 @@ impl TreePath {
         Self::default()
     }
 
+    /// Of a file that is not in the tree, but beside its root.
+    pub(crate) fn beside_root(name: &str) -> Self {
+        Self(format!("../{name}").into_bytes())
+    }
+
     /// Of a path whose `..` are taken literally: they remove the component before them.
     pub fn literal(path: impl AsRef<[u8]>) -> Self {
         let mut made: Vec<u8> = Vec::new();

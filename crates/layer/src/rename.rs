@@ -15,6 +15,13 @@ use rustix::{
 };
 use std::collections::HashMap;
 
+/// Files with several names that were copied: where one of them is, by device and number, and all of them.
+#[derive(Default)]
+struct Copied {
+    links: HashMap<(u64, u64), TreePath>,
+    files: Vec<Found>,
+}
+
 impl View {
     /// Renames, replaces, or exchanges two names. The flags are ones that go together.
     ///
@@ -87,6 +94,7 @@ impl View {
             if let (Some(one), Some(two)) = (tree.take(&from.path), tree.take(to)) {
                 self.set(to, one);
                 self.set(&from.path, two);
+                self.layers[top].shared.forget_names();
             }
             return Ok(());
         }
@@ -124,7 +132,7 @@ impl View {
     }
 
     fn move_node(&mut self, top: usize, from: &TreePath, to: &TreePath, leaves: RenameFlags) -> Result<(), Errno> {
-        let replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
+        let mut replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
         let moves_dir = matches!(self.in_top(from), Some(Node::Dir(_)));
         if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
             // A whiteout can't be replaced by a directory, nor a directory with marks in it by one.
@@ -138,6 +146,10 @@ impl View {
             self.set_moved(top, from, to, leaves)?;
             return self.retire(&temporary);
         }
+        if let Some(replaced) = &mut replaced {
+            // It has two names then.
+            replaced.st_nlink += if self.leave_unnamed(to, replaced) { 1 } else { 0 };
+        }
         let layer = &self.layers[top];
         renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), leaves)?;
         self.set_moved(top, from, to, leaves)?;
@@ -148,6 +160,7 @@ impl View {
         if let Some(node) = self.layers[top].tree.take(from) {
             self.set(to, node);
         }
+        self.layers[top].shared.moved(from, to);
         if leaves.is_empty() {
             return Ok(());
         }
@@ -156,8 +169,9 @@ impl View {
     }
 
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    fn is_same_file(&self, one: &Found, other: &Found) -> bool {
+    fn is_same_file(&mut self, one: &Found, other: &Found) -> bool {
         one.place == other.place && (one.stat.st_dev, one.stat.st_ino) == (other.stat.st_dev, other.stat.st_ino)
+            || self.is_copy_and_original(one, other)
     }
 
     /// Brings what is to be renamed into the topmost layer, as a whole: a directory hides what is below its new name.
@@ -183,7 +197,8 @@ impl View {
         }
         self.scaffold(&found.path.parent())?;
         let temporary = TreePath::literal(self.layers[top].temporary());
-        let gathered = self.gather(found, &temporary, &mut HashMap::new());
+        let mut copied = Copied::default();
+        let gathered = self.gather(found, &temporary, &mut copied);
         let gathered = gathered.and_then(|node| mark(self.in_work(top, temporary.relative()), OPAQUE).map(|()| node));
         let node = match gathered {
             Ok(node) => node,
@@ -201,25 +216,32 @@ impl View {
         }
         let Node::Dir(dir) = node else { return Err(Errno::NOTDIR) };
         self.set(&found.path, Node::Dir(Dir { opaque: true, ..dir }));
+        copied.files.iter().for_each(|found| self.share(found));
         Ok(())
     }
 
     /// Copies a tree as it is seen into `work`.
-    fn gather(&mut self, found: &Found, to: &TreePath, links: &mut HashMap<(u64, u64), TreePath>) -> Result<Node, Errno> {
+    fn gather(&mut self, found: &Found, to: &TreePath, copied: &mut Copied) -> Result<Node, Errno> {
         let top = self.top_index()?;
         self.note_base(&found.path)?;
         let work = self.layers[top].work.try_clone().map_err(log_error)?;
-        let (from, at) = (self.at(found.place, &found.path), At { dir: work.as_fd(), name: to.relative() });
+        let at = At { dir: work.as_fd(), name: to.relative() };
         if found.kind() != FileType::Directory {
             // One of this layer keeps its identity.
             if found.place == Place::Layer(top) {
+                let from = self.at(found.place, &found.path);
                 linkat(from.dir, from.name, at.dir, at.name, AtFlags::empty())?;
             } else {
                 let linked = copy::identity_of_linked(&found.stat);
-                let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| At { name: copied.relative(), ..at });
-                copy::copy_linked(from, at, &found.stat, || self.open_to_read(found), copied)?;
-                linked.and_then(|linked| links.insert(linked, to.clone()));
-                self.enter_copy(to.relative(), found)?;
+                let first = linked.and_then(|linked| copied.links.get(&linked)).map(|first| At { name: first.relative(), ..at });
+                if first.is_some() || !self.link_shared(found, to.relative()) {
+                    copy::copy_linked(self.at(found.place, &found.path), at, &found.stat, || self.open_to_read(found), first)?;
+                    self.enter_copy(to.relative(), found)?;
+                }
+                if let Some(linked) = linked {
+                    copied.links.insert(linked, to.clone());
+                    copied.files.push(found.clone());
+                }
             }
             return Ok(Node::Leaf);
         }
@@ -227,7 +249,7 @@ impl View {
         let mut dir = Dir { own: true, ..Dir::default() };
         for entry in self.list(&found.path)? {
             let below = self.find(&found.path.join(&entry.name))?;
-            let node = self.gather(&below, &to.join(&entry.name), links)?;
+            let node = self.gather(&below, &to.join(&entry.name), copied)?;
             dir.entries.insert(entry.name, node);
         }
         copy_attributes(self.at(found.place, &found.path), at, &self.shown(found))?;

@@ -1,6 +1,6 @@
 //! Layers on disk: a directory for each, below one that belongs to the user alone.
 //!
-//! A layer's directory has `files` (the tree), `work` (what is being made), `log`, `about.json`, `lock`, and while it is kept a
+//! A layer's directory has `files` (the tree), `work` (what is being made), `unnamed` (see [`crate::shared`]), `log`, `about.json`, `lock`, and while it is kept a
 //! journal (`keep.plan`, `keep.commit` or `keep.done`).
 
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     log::{Line, Log},
     path::TreePath,
     remains::clear,
+    shared::Shared,
     tree::{Dir, WHITEOUT, open_dir},
 };
 use rustix::{
@@ -119,6 +120,7 @@ pub struct Layer {
     pub(crate) next: u64,
     /// A whiteout in `work`, of which others are further names.
     pub(crate) whiteout: Option<Vec<u8>>,
+    pub(crate) shared: Shared,
     /// What was set and noted since somebody asked.
     pub(crate) changes: Changes,
     /// Held as long as the layer is open.
@@ -382,9 +384,11 @@ impl Store {
             about,
             next: 0,
             whiteout: None,
+            shared: Shared::default(),
             changes: Changes::default(),
             _lock: lock,
         };
+        layer.read_unnamed(change);
         layer.forget_lost_copies();
         if change && let Some(path) = layer.log.hide.clone() {
             layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;

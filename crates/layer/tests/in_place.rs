@@ -115,13 +115,13 @@ fn both_names_that_get_another_mode_stay_one_file() {
 }
 
 #[test]
-fn both_names_that_were_written_are_as_the_layer_showed_them() {
+fn both_names_that_were_written_are_one_file() {
     let bench = two_names(|bench, view| {
         bench.put(view, "a", "A");
         bench.put(view, "b", "B");
     });
     assert_kept(&bench);
-    assert_eq!((bench.text("a"), bench.text("b")), ("A".to_owned(), "B".to_owned()));
+    assert_eq!((bench.text("a"), bench.text("b")), ("B".to_owned(), "B".to_owned()));
 }
 
 #[test]

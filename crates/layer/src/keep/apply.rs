@@ -16,8 +16,8 @@ use crate::{
 use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{
-        Access, AtFlags, FileType, Mode, RenameFlags, Timespec, Timestamps, UTIME_OMIT, accessat, mkdirat, renameat_with, syncfs,
-        utimensat,
+        Access, AtFlags, FileType, Mode, RenameFlags, Timespec, Timestamps, UTIME_OMIT, accessat, linkat, mkdirat, renameat_with,
+        syncfs, utimensat,
     },
     io::Errno,
     process::geteuid,
@@ -85,6 +85,10 @@ pub(super) fn stage(
             let made = host.beside(temp).and_then(|to| make(temp, &mut || mkdirat(to.at().dir, to.at().name, Mode::RWXU)));
             made.map_err(fail(path))?;
             dirs.push((path, temp, stat));
+        } else if let Some(name) = journal.links.get(temp)
+            && host.beside(temp).and_then(|to| make(temp, &mut || link(host.at(name), to.at()))).is_ok()
+        {
+            // It is one of the host's file; where that can't have it, it is one of a copy.
         } else {
             let linked = copy::identity_of_linked(&stat);
             let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| host.beside(copied)).transpose();
@@ -122,6 +126,10 @@ pub(super) fn stage(
     }
     let _ = syncfs(&host.root);
     Ok(())
+}
+
+fn link(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
+    linkat(from.dir, from.name, to.dir, to.name, AtFlags::empty())
 }
 
 /// Whether this user can remove what is there with all that is in it, as far as that can be told: directories of other users may be in it.
@@ -251,7 +259,8 @@ pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>
         let removed =
             host.beside(&dir).and_then(|dir| with_rights(dir.at(), || host.beside(name).and_then(|name| remove_tree(name.at()))));
         match removed {
-            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            // Its directory may have gone.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
             removed => removed.map_err(Error::errno(format!("remove {name}")))?,
         }
     }

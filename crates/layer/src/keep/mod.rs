@@ -11,6 +11,7 @@
 
 mod apply;
 mod in_place;
+mod linked;
 mod plan;
 mod progress;
 mod release;

@@ -1,6 +1,9 @@
 //! What a `keep` will do, and what speaks against it.
 
-use super::rights::{self, Closed};
+use super::{
+    linked::Linked,
+    rights::{self, Closed},
+};
 use crate::{
     copy::{At, file_type},
     diff::{Change, Kind},
@@ -65,6 +68,9 @@ pub(super) struct Journal {
     pub(super) ops: Vec<Op>,
     /// What is staged: from the layer's name to where it is made, a directory before what is in it.
     pub(super) staged: Vec<(TreePath, TreePath)>,
+    /// Where what is staged is another name of a file of the host's: one that it has.
+    #[serde(skip)]
+    pub(super) links: HashMap<TreePath, TreePath>,
     /// The numbers of the files that the steps bring or take away; made when all is staged. Devices may have others when it is finished.
     pub(super) marks: Vec<u64>,
     /// What the steps replace or take away, as it was then.
@@ -161,8 +167,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     let prefix = format!(".slipway-keep-{name}-{:016x}", u64::from_ne_bytes(random));
     // The last tree that is made as a whole, and the last that is moved away as one.
     let (mut made, mut gone): (Option<(TreePath, TreePath)>, Option<TreePath>) = (None, None);
-    // What is written over files of the host's, by their numbers.
-    let mut written: HashMap<u64, &Found> = HashMap::new();
+    let mut linked = Linked::of(view, &prefix)?;
     for change in changes.iter().filter(|change| is_chosen(change)) {
         let path = &change.path;
         journal.kept.push(path.clone());
@@ -171,8 +176,10 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
             && let Some(rest) = path.below(root)
         {
             // In a new tree nothing is in the way, and what the old one had is checked with the rest.
-            if change.kind != Kind::Deleted {
-                journal.staged.push((path.clone(), temp.join(rest)));
+            if let Some(after) = &change.after {
+                let temp = temp.join(rest);
+                journal.staged.push((path.clone(), temp.clone()));
+                journal.links.extend(linked.name_for(after)?.map(|name| (temp, name)));
             } else if let Some(why) = conflict(view, change)? {
                 conflicts.push(Conflict { path: path.clone(), why });
             }
@@ -204,22 +211,26 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
                 new.time = view.has_set_time(after).then(|| time(&after.stat));
                 attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
-            Some(before) if is_in_place(view, after, before) => match written.get(&before.st_ino) {
+            Some(before) if is_in_place(view, after, before) => match linked.written.get(&before.st_ino) {
                 // Another name of a file that is written already.
                 Some(first) if view.is_alike(first, after).map_err(Error::errno(format!("compare {path}")))? => {}
                 Some(_) => put(&mut journal, temp("")),
                 None => {
                     journal.staged.push((path.clone(), temp("")));
                     journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
-                    written.insert(before.st_ino, after);
+                    linked.written.insert(before.st_ino, after.clone());
                 }
             },
             _ => {
                 made = Some((path.clone(), temp("")));
+                journal.links.extend(linked.name_for(after)?.map(|name| (temp(""), name)));
                 put(&mut journal, temp(""));
             }
         }
     }
+    linked.write_unnamed(|path| paths.is_empty() || paths.iter().any(|chosen| path.is_within(chosen)))?;
+    journal.staged.append(&mut linked.staged);
+    journal.ops.splice(0..0, linked.writes);
     // What the layer has within the paths is on the host then, also where it changes nothing.
     if let Some(top) = view.top() {
         top.tree.each(&TreePath::root(), &mut |path, _| {
@@ -246,6 +257,11 @@ fn read_only(view: &View, ops: &[Op], attributes: &[Op]) -> Vec<Op> {
     let dirs: BTreeSet<TreePath> = ops.iter().map(|op| op.target().parent()).filter(|dir| !given.contains(dir)).collect();
     let unchanged = |target: TreePath| {
         let stat = view.at(Place::Host, &target).stat().ok().filter(rights::can_be_taken)?;
+        // One that goes, in which a file is written before.
+        let goes = |op: &Op| matches!(op, Op::Put { .. } | Op::Remove { .. }) && target.is_within(op.target());
+        if ops.iter().any(goes) {
+            return None;
+        }
         Some(Op::Attributes { target, new: Attributes::of(&stat), old: Attributes::of(&stat) })
     };
     dirs.into_iter().filter_map(unchanged).collect()
@@ -275,7 +291,7 @@ fn time(stat: &Stat) -> (i64, i64) {
 }
 
 /// Whether this user could not give a file that replaces it to its owner.
-fn is_of_another_user(stat: &Stat) -> bool {
+pub(super) fn is_of_another_user(stat: &Stat) -> bool {
     let user = rustix::process::geteuid().as_raw();
     user != 0 && user != stat.st_uid
 }

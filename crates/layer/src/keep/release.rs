@@ -2,7 +2,7 @@
 
 use super::{
     apply::Host,
-    plan::{Journal, state},
+    plan::{Journal, Op, state},
     rights::{self, Closed},
 };
 use crate::{
@@ -49,7 +49,26 @@ impl Layer {
             step();
             self.base_on(host, &files, path).map_err(|error| fail(path, error))?;
         }
+        self.base_on_written(host, journal)?;
         rights::give_up(&files, &stay, step)
+    }
+
+    /// What was written to a file of the host's is no conflict for its other names.
+    fn base_on_written(&mut self, host: &Host, journal: &Journal) -> Result<(), Error> {
+        for (op, old) in journal.ops.iter().zip(&journal.olds) {
+            let (Op::Rewrite { target, .. }, Some(old)) = (op, old) else { continue };
+            let others = self.log.bases.iter().filter(|(_, base)| base.is_some_and(|base| base.is_still(old)));
+            let others: Vec<TreePath> = others.map(|(path, _)| path.clone()).collect();
+            for path in others {
+                if let Ok(Some(now)) = state(host.at(&path))
+                    && now.ino == old.ino
+                {
+                    let noted = self.log.rebase(path, now);
+                    noted.map_err(Error::io(format!("note what {target} is on the host")))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Removes a name, without whose help it is as it was on the host now. What is below it is released before.
@@ -102,7 +121,7 @@ impl Layer {
         let Some(base) = state(host.at(path))? else { return Ok(()) };
         self.log.add(Line::Base(path.clone(), Some(base))).map_err(log_error)?;
         let ino = at(files, path).stat()?.st_ino;
-        self.log.add(Line::Copy { of: (base.dev, base.ino), ino }).map_err(log_error)
+        self.log.add(Line::Copy { of: (base.dev, base.ino), ino, linked: false }).map_err(log_error)
     }
 }
 

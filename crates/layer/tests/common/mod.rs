@@ -257,6 +257,31 @@ fn fill_to(dir: &Path, dice: &mut Dice, names: &[&[u8]], depth: usize) {
     }
 }
 
+/// Gives files further names.
+pub fn link_some(dir: &Path, dice: &mut Dice, names: &[&[u8]]) {
+    let mut dirs = vec![dir.to_owned()];
+    let mut files = Vec::new();
+    let mut at = 0;
+    while let Some(next) = dirs.get(at).cloned() {
+        for entry in fs::read_dir(next).expect("list").map(|entry| entry.expect("entry")) {
+            let kind = entry.file_type().expect("type");
+            if kind.is_dir() {
+                dirs.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+        at += 1;
+    }
+    files.sort();
+    dirs.sort();
+    for _ in 0..if files.is_empty() { 0 } else { 8 } {
+        let (file, dir) = (&files[dice.below(files.len())], &dirs[dice.below(dirs.len())]);
+        // Some names are taken.
+        let _ = fs::hard_link(file, dir.join(std::ffi::OsStr::from_bytes(dice.of(names))));
+    }
+}
+
 /// A host's tree and a layer.
 pub struct Bench {
     pub dir: tempfile::TempDir,
@@ -298,6 +323,9 @@ impl Bench {
             fs::write(host.join(name), text).expect("write");
         }
         fs::hard_link(host.join("linked"), host.join("other-name")).expect("link");
+        for (name, other) in [("gone/d", "stays"), ("dir/a", "one-more")] {
+            fs::hard_link(host.join(name), host.join(other)).expect("link");
+        }
         let store = Store::open(&dir.path().join("layers")).expect("store");
         let bench = Self { dir, store };
         bench.store.create("l", &About::default()).expect("layer");
@@ -310,6 +338,10 @@ impl Bench {
             bench.put(view, "made/one", "1");
             view.link(&find(view, "made/one"), &path("made/two")).expect("link");
             view.symlink(b"one", &path("made/link")).expect("symlink");
+            // What is written to a name that goes, and to one that is moved, the other names show.
+            bench.put(view, "gone/d", "changed");
+            bench.put(view, "dir/a", "changed");
+            view.rename(&find(view, "dir/a"), &path("dir/sub/a"), RenameFlags::empty()).expect("rename");
             view.remove(&find(view, "removed"), false).expect("remove");
             view.remove(&find(view, "becomes-dir"), false).expect("remove");
             view.make_dir(&path("becomes-dir"), Mode::RWXU).expect("mkdir");
@@ -428,7 +460,7 @@ pub fn is_staging(dir: &Path) -> bool {
 pub fn assert_clean(dir: &Path) {
     for entry in fs::read_dir(dir).expect("list") {
         let entry = entry.expect("entry");
-        let name = entry.file_name().into_string().expect("UTF-8");
+        let name = entry.file_name().to_string_lossy().into_owned();
         assert!(!name.contains("slipway"), "{name} is left");
         if entry.file_type().expect("type").is_dir() {
             assert_clean(&entry.path());

@@ -1,0 +1,153 @@
+//! Files of the host's that have several names: a further name is a link to the file, and not to a copy of it; what was written to its copy
+//! is written to it by one of the names that it had, also if that goes then.
+
+use super::plan::{Op, state};
+use crate::{
+    path::TreePath,
+    store::Error,
+    view::{Found, Place, View},
+};
+use rustix::{
+    fs::{FileType, Stat},
+    io::Errno,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Device and number.
+type Identity = (u64, u64);
+
+struct File {
+    /// Of those that the layer has to do with, the first of which is the best to write by.
+    names: Vec<(Rank, TreePath)>,
+    stat: Stat,
+}
+
+/// What becomes of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// It stays one of the file.
+    Stays,
+    /// Its directory stays.
+    Goes,
+    /// It is in one that goes.
+    GoesWithDir,
+}
+
+impl File {
+    fn name(&self) -> &TreePath {
+        &self.names[0].1
+    }
+
+    /// Whether it has names when all is kept, if the layer has none of its own for it.
+    #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+    fn remains(&self) -> bool {
+        self.names[0].0 == Rank::Stays || (self.names.len() as u64) < u64::from(self.stat.st_nlink)
+    }
+}
+
+pub(super) struct Linked<'a> {
+    view: &'a View,
+    prefix: &'a str,
+    files: HashMap<Identity, File>,
+    /// What is written over files, by their numbers.
+    pub(super) written: HashMap<u64, Found>,
+    /// Steps that come before all that change names.
+    pub(super) writes: Vec<Op>,
+    /// What is staged for them.
+    pub(super) staged: Vec<(TreePath, TreePath)>,
+}
+
+impl<'a> Linked<'a> {
+    /// Those that are as they were when they were copied.
+    pub(super) fn of(view: &'a View, prefix: &'a str) -> Result<Self, Error> {
+        let (written, writes, staged) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut linked = Self { view, prefix, files: HashMap::new(), written, writes, staged };
+        let Some(log) = view.top().map(|top| &top.log) else { return Ok(linked) };
+        let originals: HashSet<Identity> = log.copies.values().copied().collect();
+        for (path, base) in &log.bases {
+            let Some(base) = base.filter(|base| FileType::from_raw_mode(base.mode) == FileType::RegularFile) else { continue };
+            if base.ino != 0 && !originals.contains(&(base.dev, base.ino)) {
+                continue;
+            }
+            // What can't be looked at, or is another file now, is a conflict if it is to be changed.
+            let Ok(stat) = view.stat_on_host(path) else { continue };
+            let Ok(Some(now)) = state(view.at(Place::Host, path)) else { continue };
+            if stat.st_nlink > 1 && base.is_still(&now) {
+                let of = if base.ino == 0 { (now.dev, now.ino) } else { (base.dev, base.ino) };
+                let file = linked.files.entry(of).or_insert_with(|| File { names: Vec::new(), stat });
+                file.names.push((rank(view, path, &stat), path.clone()));
+            }
+        }
+        linked.files.values_mut().for_each(|file| file.names.sort());
+        Ok(linked)
+    }
+
+    fn identity_of(&self, copy: &Found) -> Option<Identity> {
+        let of = self.view.top()?.log.copies.get(&copy.stat.st_ino).copied()?;
+        (copy.kind() == FileType::RegularFile && self.files.contains_key(&of)).then_some(of)
+    }
+
+    /// The name of the host's of which a name of the layer's is to be another one, if it is.
+    pub(super) fn name_for(&mut self, copy: &Found) -> Result<Option<TreePath>, Error> {
+        let Some(of) = self.identity_of(copy) else { return Ok(None) };
+        let fits = match self.differs(of, copy) {
+            // Who may not read it may not give it names either.
+            Err(Errno::ACCESS | Errno::PERM) => Ok(false),
+            Ok(false) => Ok(true),
+            Ok(true) => self.write(of, copy),
+            Err(error) => Err(error),
+        };
+        let fits = fits.map_err(Error::errno(format!("compare {}", copy.path)))?;
+        Ok(fits.then(|| self.files[&of].name().clone()))
+    }
+
+    /// What was written to files that have no name in the layer any more, and one on the host, where one of those that they had is chosen.
+    pub(super) fn write_unnamed(&mut self, is_chosen: impl Fn(&TreePath) -> bool) -> Result<(), Error> {
+        for (path, stat) in self.view.top().map(|top| top.unnamed()).unwrap_or_default() {
+            let copy = Found { path, place: Place::Layer(0), stat };
+            let Some(of) = self.identity_of(&copy) else { continue };
+            let file = &self.files[&of];
+            if !file.remains() || !is_chosen(file.name()) || self.written.contains_key(&file.stat.st_ino) {
+                continue;
+            }
+            let what = format!("compare {}", file.name());
+            if self.differs(of, &copy).map_err(Error::errno(what.clone()))? {
+                self.write(of, &copy).map_err(Error::errno(what))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn differs(&self, of: Identity, copy: &Found) -> Result<bool, Errno> {
+        let (file, mut copy) = (&self.files[&of], copy.clone());
+        if super::plan::is_of_another_user(&file.stat) {
+            // A copy could not be given to its owner.
+            (copy.stat.st_uid, copy.stat.st_gid) = (file.stat.st_uid, file.stat.st_gid);
+        }
+        let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
+        Ok(self.view.compare(&original, &copy)?.is_some())
+    }
+
+    /// Has it written over its original: whether that gets its contents.
+    fn write(&mut self, of: Identity, copy: &Found) -> Result<bool, Errno> {
+        let file = &self.files[&of];
+        if let Some(first) = self.written.get(&file.stat.st_ino) {
+            return self.view.is_alike(first, copy);
+        }
+        let target = file.name();
+        let beside = |part: &str| target.parent().join(format!("{}-w{}{part}", self.prefix, self.writes.len()).as_bytes());
+        let (temp, old) = (beside(""), beside("-old"));
+        self.staged.push((copy.path.clone(), temp.clone()));
+        self.written.insert(file.stat.st_ino, copy.clone());
+        self.writes.push(Op::Rewrite { target: target.clone(), temp, old });
+        Ok(true)
+    }
+}
+
+fn rank(view: &View, path: &TreePath, now: &Stat) -> Rank {
+    match view.find(path) {
+        Ok(found) if view.shown(&found).st_ino == now.st_ino => Rank::Stays,
+        _ if view.find(&path.parent()).is_ok_and(|dir| dir.kind() == FileType::Directory) => Rank::Goes,
+        _ => Rank::GoesWithDir,
+    }
+}

@@ -1,0 +1,207 @@
+//! Copies of files of the host's that have several names: what is copied by another name is one more name of the same copy. One that has lost
+//! its names stays, as `unnamed/NUMBER`, for the original may have others: they show then what was written to it.
+
+use crate::{
+    copy::{At, file_type},
+    log::Stamp,
+    path::TreePath,
+    store::Layer,
+    tree::{Node, open_dir},
+    view::{Found, Place, View},
+};
+use rustix::{
+    fs::{AtFlags, FileType, Mode, Stat, linkat, mkdirat, unlinkat},
+    io::Errno,
+};
+use std::{collections::HashMap, os::fd::AsFd};
+
+/// Where those without names are, beside the tree.
+const UNNAMED: &str = "unnamed";
+
+/// Where the copies are, as far as that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    is_known: bool,
+    /// By device and number of the originals.
+    copies: HashMap<(u64, u64), Shareable>,
+    /// One name of each.
+    names: HashMap<TreePath, (u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Shareable {
+    /// The original when it was copied.
+    base: Stamp,
+    /// The copy's number.
+    ino: u64,
+    name: TreePath,
+}
+
+impl Shared {
+    fn set_name(&mut self, of: (u64, u64), name: TreePath) {
+        if let Some(copy) = self.copies.get_mut(&of) {
+            self.names.remove(&copy.name);
+            self.names.insert(name.clone(), of);
+            copy.name = name;
+        }
+    }
+
+    /// A name of a file or a directory is another one now.
+    pub(crate) fn moved(&mut self, from: &TreePath, to: &TreePath) {
+        if let Some(of) = self.names.get(from).copied() {
+            return self.set_name(of, to.clone());
+        }
+        let below: Vec<_> = self.names.iter().filter_map(|(name, of)| Some((to.join(name.below(from)?), *of))).collect();
+        below.into_iter().for_each(|(name, of)| self.set_name(of, name));
+    }
+
+    /// They are looked for when one is needed.
+    pub(crate) fn forget_names(&mut self) {
+        self.is_known = false;
+    }
+}
+
+/// Whether it is a file of the host's with several names.
+pub(crate) fn is_linked(found: &Found) -> bool {
+    found.place == Place::Host && found.kind() == FileType::RegularFile && found.stat.st_nlink > 1
+}
+
+fn unnamed(ino: u64) -> TreePath {
+    TreePath::beside_root(&format!("{UNNAMED}/{ino}"))
+}
+
+impl Layer {
+    fn at<'a>(&'a self, path: &'a TreePath) -> At<'a> {
+        At { dir: self.files.as_fd(), name: path.relative() }
+    }
+
+    /// The copies without names, each under the one that it has beside the tree.
+    pub(crate) fn unnamed(&self) -> Vec<(TreePath, Stat)> {
+        let dir = TreePath::beside_root(UNNAMED);
+        let names = open_dir(&self.files, dir.relative()).and_then(crate::copy::names).unwrap_or_default();
+        let found = |name: &Vec<u8>| {
+            let path = dir.join(name);
+            self.at(&path).stat().ok().map(|stat| (path, stat))
+        };
+        names.iter().filter_map(found).collect()
+    }
+
+    /// Notes which of them there are, without those that have names again or were made by what was killed.
+    pub(crate) fn read_unnamed(&mut self, change: bool) {
+        for (path, stat) in self.unnamed() {
+            if stat.st_nlink == 1 && self.log.linked.contains(&stat.st_ino) {
+                self.numbers.insert(stat.st_ino);
+            } else if change {
+                let _ = unlinkat(&self.files, path.relative(), AtFlags::empty());
+            }
+        }
+    }
+
+    fn learn_shared(&mut self) {
+        let mut shared = Shared { is_known: true, ..Shared::default() };
+        let originals: HashMap<(u64, u64), u64> =
+            self.log.linked.iter().filter_map(|ino| Some((*self.log.copies.get(ino)?, *ino))).collect();
+        let mut differ = Vec::new();
+        for base in self.log.bases.values().flatten() {
+            let of = (base.dev, base.ino);
+            if let Some(ino) = originals.get(&of)
+                && let Some(before) = shared.copies.insert(of, Shareable { base: *base, ino: *ino, name: unnamed(*ino) })
+                && before.base != *base
+            {
+                // It was changed on the host after it was copied by the first name.
+                differ.push(of);
+            }
+        }
+        differ.iter().for_each(|of| drop(shared.copies.remove(of)));
+        let numbers: HashMap<u64, (u64, u64)> = originals.iter().map(|(of, ino)| (*ino, *of)).collect();
+        self.tree.each(&TreePath::root(), &mut |path, node| {
+            if *node == Node::Leaf
+                && let Ok(stat) = self.at(path).stat()
+                && let Some(of) = numbers.get(&stat.st_ino)
+            {
+                shared.set_name(*of, path.clone());
+            }
+        });
+        self.shared = shared;
+    }
+
+    /// The copy of a file of the host's: a name, and its number.
+    fn shared_copy(&mut self, now: &Stamp) -> Option<(TreePath, u64)> {
+        let of = (now.dev, now.ino);
+        for _ in 0..2 {
+            if !self.shared.is_known {
+                self.learn_shared();
+            }
+            // The host may have given its number to another file.
+            let copy = self.shared.copies.get(&of).filter(|copy| copy.base.is_still(now))?;
+            if self.at(&copy.name).stat().is_ok_and(|stat| stat.st_ino == copy.ino) {
+                return Some((copy.name.clone(), copy.ino));
+            }
+            self.shared.is_known = false;
+        }
+        None
+    }
+}
+
+impl View {
+    /// Whether a file of the layer is the copy of one that had several names.
+    pub(crate) fn is_copy_of_linked(&self, found: &Found) -> bool {
+        matches!(found.place, Place::Layer(index) if self.layers[index].log.linked.contains(&found.stat.st_ino))
+    }
+
+    /// Makes what is to be a copy in `work` a further name of the one that there is: whether there is one.
+    pub(crate) fn link_shared(&mut self, found: &Found, temporary: &[u8]) -> bool {
+        let Some((copy, _)) = self.copy_of_linked(found) else { return false };
+        let Some(layer) = self.layers.last() else { return false };
+        linkat(&layer.files, copy.relative(), &layer.work, temporary, AtFlags::empty()).is_ok()
+    }
+
+    /// The copy of a file of the host's that has several names.
+    fn copy_of_linked(&mut self, found: &Found) -> Option<(TreePath, u64)> {
+        let layer = self.layers.last_mut().filter(|layer| is_linked(found) && !layer.log.linked.is_empty())?;
+        layer.shared_copy(&Stamp::new(&found.stat, true))
+    }
+
+    /// Whether two names are of one file of the host's, of which the layer has a copy under one of them.
+    pub(crate) fn is_copy_and_original(&mut self, one: &Found, other: &Found) -> bool {
+        let mut is_copy = |copy: &Found, original: &Found| {
+            self.is_copy_of_linked(copy) && self.copy_of_linked(original).is_some_and(|(_, ino)| ino == copy.stat.st_ino)
+        };
+        is_copy(one, other) || is_copy(other, one)
+    }
+
+    /// What was found on the host has a copy under its name now.
+    pub(crate) fn share(&mut self, found: &Found) {
+        let Some(layer) = self.layers.last_mut().filter(|_| is_linked(found)) else { return };
+        let Ok(stat) = layer.at(&found.path).stat() else { return };
+        let base = Stamp::new(&found.stat, true);
+        if layer.shared.is_known {
+            let (of, copy) = ((base.dev, base.ino), Shareable { base, ino: stat.st_ino, name: found.path.clone() });
+            if let Some(before) = layer.shared.copies.insert(of, copy) {
+                layer.shared.names.remove(&before.name);
+            }
+            layer.shared.names.insert(found.path.clone(), of);
+        }
+        if stat.st_nlink > 1 {
+            let _ = unlinkat(&layer.files, unnamed(stat.st_ino).relative(), AtFlags::empty());
+        }
+    }
+
+    /// Has a copy stay that is about to lose its last name, if its original had several: whether it does. Without room for that it is lost.
+    pub(crate) fn leave_unnamed(&mut self, path: &TreePath, stat: &Stat) -> bool {
+        let is_last = file_type(stat) == FileType::RegularFile && stat.st_nlink == 1;
+        let Some(layer) = self.layers.last_mut().filter(|layer| is_last && layer.log.linked.contains(&stat.st_ino)) else {
+            return false;
+        };
+        let (dir, name) = (TreePath::beside_root(UNNAMED), unnamed(stat.st_ino));
+        let link = || linkat(&layer.files, path.relative(), &layer.files, name.relative(), AtFlags::empty());
+        let left = link().or_else(|_| {
+            let _ = mkdirat(&layer.files, dir.relative(), Mode::RWXU);
+            link()
+        });
+        if let Some(of) = layer.shared.names.get(path).copied() {
+            layer.shared.set_name(of, name.clone());
+        }
+        matches!(left, Ok(()) | Err(Errno::EXIST))
+    }
+}

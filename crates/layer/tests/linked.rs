@@ -1,0 +1,230 @@
+//! Files of the host's that have several names: what a layer does with them is kept as it would have been on the host.
+
+use rustix::fs::{Gid, Mode, OFlags, RenameFlags, Uid, openat};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use slipway_layer::{Attribute, Error, Kept, TreePath, View};
+use slipway_test_support::forked;
+use std::{
+    fs,
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+mod common;
+use common::{Bench, Node, Tree, assert_clean, one_at_a_time, path, tree_of};
+
+/// What is done with `a`, `b` and `sub/c`, which are one file, and with `p` and `q`, which are another.
+const LIVES: [&str; 25] = [
+    "ln a d",
+    "mv a d",
+    "mv a d; mv d a; add a",
+    "mv b n; ln n d",
+    "add a; rm a",
+    "add a; mv a d",
+    "mv a d; add d",
+    "cut a; mv a d",
+    "chmod a; rm a",
+    "add a; add b",
+    "add a; chmod b; rm a; rm b",
+    "add a; rm a; rm b; rm sub/c",
+    "add a; rm a; ln b a",
+    "add a; rm a; add b; mv b sub/d",
+    "ln a d; add d; rm a; rm b; rm sub/c",
+    "mv a p",
+    "add p; mv a p",
+    "add a; mv p a",
+    "mv a b",
+    "add a; mv a b; mv p n",
+    "mv sub gone; add gone/c",
+    "add sub/c; rm sub/c; rmdir sub; put sub",
+    "mv sub other; mv p other/c; mkdir sub; mv a sub/c",
+    "rm a; put a; ln a d",
+    "add a; mv a x; add p; mv p a; mv x p; add b",
+];
+
+fn fill(host: &Path) {
+    fs::create_dir(host.join("sub")).expect("mkdir");
+    for (name, others) in [("a", ["b", "sub/c"].as_slice()), ("p", &["q"])] {
+        fs::write(host.join(name), name).expect("write");
+        others.iter().for_each(|other| fs::hard_link(host.join(name), host.join(other)).expect("link"));
+    }
+}
+
+fn on_view(bench: &Bench, view: &mut View, act: &str) {
+    let words: Vec<&str> = act.split_whitespace().collect();
+    let find = |view: &View| view.find(&path(words[1])).expect(act);
+    match words[0] {
+        "ln" => view.link(&find(view), &path(words[2])).expect(act),
+        "mv" => view.rename(&find(view), &path(words[2]), RenameFlags::empty()).expect(act),
+        "rm" | "rmdir" => view.remove(&find(view), words[0] == "rmdir").expect(act),
+        "cut" => view.set_attribute(&find(view), &Attribute::Size(0)).expect(act),
+        "chmod" => view.set_attribute(&find(view), &Attribute::Mode(Mode::from_raw_mode(0o600))).expect(act),
+        "mkdir" => view.make_dir(&path(words[1]), Mode::from_raw_mode(0o755)).expect(act),
+        "put" => bench.put(view, words[1], "put"),
+        _ => {
+            view.copy_up(&find(view), false).expect(act);
+            let found = find(view);
+            let flags = OFlags::WRONLY | OFlags::APPEND;
+            let file = openat(view.root(found.place), found.path.relative(), flags, Mode::empty()).expect(act);
+            fs::File::from(file).write_all(b"more").expect(act);
+        }
+    }
+}
+
+fn on_tree(tree: &mut Tree, act: &str) {
+    let names: Vec<TreePath> = act.split_whitespace().skip(1).map(path).collect();
+    let done = match act.split_whitespace().next().expect("a word") {
+        "ln" => tree.link(&names[0], &names[1]),
+        "mv" => tree.rename(&names[0], &names[1], false),
+        "rm" => tree.remove(&names[0], false),
+        "rmdir" => tree.remove(&names[0], true),
+        "cut" => tree.write(&names[0], b"", false),
+        "chmod" => tree.mode(&names[0], 0o600),
+        "mkdir" => {
+            tree.set(&names[0], Node::Dir { mode: 0o755 });
+            Ok(())
+        }
+        "put" => tree.write(&names[0], b"put", false).and_then(|()| tree.mode(&names[0], 0o640)),
+        _ => tree.write(&names[0], b"more", true),
+    };
+    done.expect(act);
+}
+
+/// Whether the layer is opened again before each.
+fn bench(life: &str, reopens: bool) -> Bench {
+    let bench = Bench::over(fill, |_, _| {});
+    let acts: Vec<&str> = life.split("; ").chain(["put zz"]).collect();
+    for acts in acts.chunks(if reopens { 1 } else { 100 }) {
+        bench.change(|view| acts.iter().for_each(|act| on_view(&bench, view, act)));
+    }
+    bench
+}
+
+fn assert_kept(bench: &Bench, life: &str) {
+    let mut tree = tree_of(&Bench::over(fill, |_, _| {}).host());
+    life.split("; ").chain(["put zz"]).for_each(|act| on_tree(&mut tree, act));
+    if bench.store.about("l").is_ok() {
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(_))), "{life}: {kept:?}");
+    }
+    let now = tree_of(&bench.host());
+    assert!(now == tree, "{life}: {now:?}, not {tree:?}");
+    assert_clean(&bench.host());
+}
+
+#[test]
+fn they_are_kept_as_on_the_host() {
+    let _one = one_at_a_time();
+    for life in LIVES {
+        assert_kept(&bench(life, false), life);
+        assert_kept(&bench(life, true), life);
+    }
+}
+
+#[test]
+fn an_ordinary_user_keeps_them() {
+    let _one = one_at_a_time();
+    let code = forked(|| {
+        if rustix::process::geteuid().is_root() {
+            set_thread_groups(&[]).expect("groups");
+            let (uid, gid) = (Uid::from_raw(1000), Gid::from_raw(1000));
+            set_thread_res_gid(gid, gid, gid).expect("group");
+            set_thread_res_uid(uid, uid, uid).expect("user");
+        }
+        LIVES.iter().for_each(|life| assert_kept(&bench(life, true), life));
+        0
+    });
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn when_a_keep_dies() {
+    let _one = one_at_a_time();
+    LIVES.iter().enumerate().for_each(|(at, life)| dies(life, (at % 5..).step_by(7)));
+}
+
+#[test]
+#[ignore = "long: a death before each step"]
+fn whenever_a_keep_dies() {
+    let _one = one_at_a_time();
+    LIVES.iter().for_each(|life| dies(life, 0..));
+}
+
+fn dies(life: &str, deaths: impl Iterator<Item = usize>) {
+    for death in deaths {
+        let bench = bench(life, false);
+        let mut left = death;
+        let mut step = || {
+            assert!(left > 0, "it dies");
+            left -= 1;
+        };
+        let is_over = catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_ok();
+        assert_kept(&bench, life);
+        if is_over {
+            assert!(death > 5, "{life}: {death} steps");
+            break;
+        }
+    }
+}
+
+#[test]
+fn all_is_undone_if_a_step_fails() {
+    let _one = one_at_a_time();
+    for life in LIVES {
+        let bench = bench(life, false);
+        let mut old = tree_of(&bench.host());
+        let mut step = || {
+            if bench.is_at("keep.commit") {
+                let _ = fs::create_dir(bench.host().join("zz"));
+            }
+        };
+        let kept = bench.keep(&mut step);
+        assert!(matches!(kept, Err(Error::Io { .. })), "{life}: {kept:?}");
+        old.set(&path("zz"), Node::Dir { mode: 0o755 });
+        let now = tree_of(&bench.host());
+        assert!(now == old, "{life}: {now:?}, not {old:?}");
+        assert_clean(&bench.host());
+        fs::remove_dir(bench.host().join("zz")).expect("rmdir");
+        assert_kept(&bench, life);
+    }
+}
+
+#[test]
+fn an_edit_by_another_name_is_a_conflict() {
+    let _one = one_at_a_time();
+    for life in ["mv a d", "ln a d; add d", "add a; rm a"] {
+        let bench = bench(life, false);
+        fs::write(bench.host().join("b"), "my edit").expect("write");
+        assert_eq!(bench.conflicts(), [("/a".to_owned(), "it was changed on the host")], "{life}");
+        assert_eq!(bench.text("sub/c"), "my edit");
+    }
+}
+
+#[test]
+fn a_number_that_the_host_gave_to_another_file() {
+    let _one = one_at_a_time();
+    let bench = bench("add a", false);
+    bench.change(|view| {
+        // As another file with the same number looks.
+        fs::write(bench.host().join("b"), "other").expect("write");
+        on_view(&bench, view, "add b");
+        on_view(&bench, view, "mv b d");
+        for (name, text) in [("a", "amore"), ("d", "othermore")] {
+            let found = view.find(&path(name)).expect("find");
+            let mut file = fs::File::from(view.open_to_read(&found).expect("open"));
+            assert_eq!(std::io::read_to_string(&mut file).expect("read"), text);
+        }
+    });
+}
+
+#[test]
+fn parts_are_kept_one_after_the_other() {
+    let _one = one_at_a_time();
+    for (life, first) in [("add a; mv a d", "d"), ("add a; mv b d", "a"), ("mv a d", "d"), ("add a; rm a; mv b d", "d")] {
+        let bench = bench(life, false);
+        let kept = bench.store.keep("l", &bench.host(), &[path(first)], &mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(1))), "{life}: {kept:?}");
+        assert_kept(&bench, life);
+    }
+}
