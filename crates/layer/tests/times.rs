@@ -117,6 +117,59 @@ fn a_part_is_kept_with_its_time() {
 }
 
 #[test]
+fn one_whose_names_are_as_before_has_the_time_of_their_change() {
+    let old = |dir: &Path| {
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(1000);
+        fs::File::open(dir).and_then(|dir| dir.set_modified(time)).expect("set");
+    };
+    let make = || {
+        Bench::over(
+            |host| {
+                fill(host);
+                ["set", "before", "after", "twice"].iter().for_each(|name| old(&host.join(name)));
+            },
+            |bench, view| {
+                bench.put(view, "set/new", "new");
+                bench.unlink(view, "set/new");
+                let file = view.find(&path("before/file")).expect("find");
+                view.rename(&file, &path("before/other"), RenameFlags::empty()).expect("rename");
+                let file = view.find(&path("before/other")).expect("find");
+                view.rename(&file, &path("before/file"), RenameFlags::empty()).expect("rename");
+                // What is copied changes no name, and what is written no directory.
+                let file = view.find(&path("after/file")).expect("find");
+                view.copy_up(&file, false).expect("copy");
+                bench.put(view, "twice/new", "new");
+                set(view, "twice", 2000);
+            },
+        )
+    };
+    for death in 0.. {
+        let bench = make();
+        assert_eq!(changed(&bench), ["/twice"]);
+        let (mut shown, mut left) = (Vec::new(), death);
+        let names = ["set", "before", "after", "twice"];
+        let time = |stat: Stat| (stat.st_mtime, stat.st_mtime_nsec as i64);
+        bench.change(|view| {
+            shown = names.map(|name| time(view.shown(&view.find(&path(name)).expect("find")))).to_vec();
+        });
+        let mut step = || {
+            assert!(left != 0, "it dies");
+            left -= 1;
+        };
+        let is_over = catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_ok();
+        if bench.store.about("l").is_ok() {
+            assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{death}");
+        }
+        let stat = |name: &str| fs::metadata(bench.host().join(name)).expect("stat");
+        assert_eq!(names.map(|name| (stat(name).mtime(), stat(name).mtime_nsec())).to_vec(), shown, "{death}");
+        assert!(shown[0].0 > 1_000_000 && shown[1].0 > 1_000_000 && shown[2].0 == 1000 && shown[3].0 == 2000, "{shown:?}");
+        if is_over {
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_directory_that_was_changed_and_moves_keeps_the_time_that_it_showed() {
     let bench = Bench::over(
         |host| {

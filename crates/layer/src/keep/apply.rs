@@ -2,7 +2,7 @@
 
 use super::{
     in_place::may_write,
-    plan::{Attributes, Journal, Op, identity, state},
+    plan::{Attributes, Journal, Op, identity, state, time},
     progress::Progress,
 };
 use crate::{
@@ -16,8 +16,8 @@ use crate::{
 use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{
-        Access, AtFlags, FileType, Mode, RenameFlags, Timespec, Timestamps, UTIME_OMIT, accessat, linkat, mkdirat, renameat_with,
-        syncfs, utimensat,
+        Access, AtFlags, FileType, Mode, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, accessat, linkat, mkdirat,
+        renameat_with, syncfs, utimensat,
     },
     io::Errno,
     process::geteuid,
@@ -267,16 +267,24 @@ pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>
     Ok(())
 }
 
-/// Gives directories the times that were set: what was put or removed in them has changed those. Another user's keep theirs.
+/// Gives directories the times that were set: what was put or removed in them has changed those. Those whose names were changed, and are as
+/// before, get the time of that, unless they have a later one. Another user's keep theirs.
 pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
-    for (op, old) in journal.ops.iter().zip(&journal.olds) {
-        let Op::Attributes { target, new: Attributes { time: Some((seconds, ns)), .. }, .. } = op else { continue };
-        let at = host.at(target);
-        if at.stat().is_ok_and(|stat| old.is_some_and(|old| old.ino == stat.st_ino)) {
-            let (last_access, last_modification) =
-                (Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, Timespec { tv_sec: *seconds, tv_nsec: *ns });
+    let mut set = |dir: &TreePath, time: (i64, i64), is_it: &dyn Fn(&Stat) -> bool| {
+        let at = host.at(dir);
+        if at.stat().is_ok_and(|stat| is_it(&stat)) {
+            let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+            let last_modification = Timespec { tv_sec: time.0, tv_nsec: time.1 };
             step();
             let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
+        }
+    };
+    for (dir, ino, new) in &journal.touched {
+        set(dir, *new, &|stat| stat.st_ino == *ino && time(stat) < *new);
+    }
+    for (op, old) in journal.ops.iter().zip(&journal.olds) {
+        if let Op::Attributes { target, new: Attributes { time: Some(new), .. }, .. } = op {
+            set(target, *new, &|stat| old.is_some_and(|old| old.ino == stat.st_ino));
         }
     }
 }

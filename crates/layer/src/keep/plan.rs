@@ -10,6 +10,7 @@ use crate::{
     log::Stamp,
     path::TreePath,
     store::Error,
+    tree::Node,
     view::{Found, Place, View},
 };
 use rustix::{
@@ -79,6 +80,9 @@ pub(super) struct Journal {
     /// Directories of the layer to which their owner lacks rights.
     #[serde(default)]
     pub(super) closed: Vec<Closed>,
+    /// Directories in which names were changed, also if all are as before: their numbers, and when that was (seconds, ns).
+    #[serde(default)]
+    pub(super) touched: Vec<(TreePath, u64, (i64, i64))>,
     /// Names of the layer that are on the host then, a directory before what is in it.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
@@ -233,7 +237,10 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     journal.ops.splice(0..0, linked.writes);
     // What the layer has within the paths is on the host then, also where it changes nothing.
     if let Some(top) = view.top() {
-        top.tree.each(&TreePath::root(), &mut |path, _| {
+        top.tree.each(&TreePath::root(), &mut |path, node| {
+            if matches!(node, Node::Dir(_)) && (paths.is_empty() || paths.iter().any(|chosen| path.is_within(chosen))) {
+                journal.touched.extend(touched(view, path));
+            }
             if paths.iter().any(|chosen| path.is_within(chosen)) {
                 journal.kept.push(path.clone());
             }
@@ -249,6 +256,13 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
         changes.iter().rev().filter_map(|change| change.after.as_ref()).filter(|after| after.kind() == FileType::Directory);
     journal.closed = dirs.filter(|dir| rights::is_closed(&dir.stat)).map(|dir| (dir.path.clone(), dir.stat.st_mode)).collect();
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
+}
+
+/// A directory of both whose names the layer has changed after the host.
+fn touched(view: &View, path: &TreePath) -> Option<(TreePath, u64, (i64, i64))> {
+    let host = view.stat_on_host(path).ok().filter(|host| file_type(host) == FileType::Directory)?;
+    let layer = view.at(Place::Layer(0), path).stat().ok()?;
+    (time(&layer) > time(&host)).then(|| (path.clone(), Stamp::new(&host, true).ino, time(&layer)))
 }
 
 /// Steps that leave directories as they are, in which the others change names and this user may not: so the journal has their modes.
@@ -286,7 +300,7 @@ fn is_in_place(view: &View, after: &Found, before: &Stat) -> bool {
 }
 
 #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
-fn time(stat: &Stat) -> (i64, i64) {
+pub(super) fn time(stat: &Stat) -> (i64, i64) {
     (stat.st_mtime.into(), stat.st_mtime_nsec.cast_signed().into())
 }
 
