@@ -7,7 +7,7 @@ enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, 
        SYS_getpid = 39, SYS_execve = 59, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192,
        SYS_getdents64 = 217, SYS_exit_group = 231, SYS_waitid = 247, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_openat2 = 437, SYS_faccessat2 = 439 };
-enum { ENOENT = 2, ECHILD = 10, EACCES = 13, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
+enum { ENOENT = 2, EINTR = 4, ECHILD = 10, EACCES = 13, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_TRUNC = 01000, O_APPEND = 02000, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000, O_PATH = 010000000 };
@@ -58,25 +58,25 @@ __asm__(".pushsection .gate,\"ax\"\n"
         "syscall; ret\n"
         ".popsection");
 
-/* A call that the net catches. */
-static long served(long number, long a, long b, long c) {
+/* A call that the net catches, again where a signal came before the server. */
+static long caught(long number, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) {
+  register u64 fourth __asm__("r10") = d;
+  register u64 fifth __asm__("r8") = e;
+  register u64 sixth __asm__("r9") = f;
   long result;
-  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  do {
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+  } while (result == -EINTR && WORD(HEADER + SIGNALS_WAIT));
   return result;
 }
 
+static long served(long number, u64 a, u64 b, u64 c) { return caught(number, a, b, c, 0, 0, 0); }
+
 /* A question to the server, which the net catches, too. */
-static long ask(const char *path, long what, long dir, u64 how, u64 key) {
-  register long from __asm__("r10") = dir;
-  register u64 fifth __asm__("r8") = how;
-  register u64 sixth __asm__("r9") = key;
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(SYS_readlinkat), "D"(ASK), "S"(path), "d"(what), "r"(from), "r"(fifth), "r"(sixth)
-                   : "rcx", "r11", "memory");
-  return result;
-}
+static long ask(const char *path, long what, long dir, u64 how, u64 key) { return caught(SYS_readlinkat, ASK, (u64)path, what, dir, how, key); }
 
 static void *copy(void *to, const char *from, u64 len) {
   void *end = to;

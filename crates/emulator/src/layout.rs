@@ -42,6 +42,8 @@ layout! {
     STORE_LEN = 32;
     /// Not 0: what opens to write goes to the server.
     WRITES_ARE_OFF = 40;
+    /// Not 0: a call that a signal interrupts has not come to the server, which has done nothing.
+    SIGNALS_WAIT = 48;
     PREFIX = 64;
     PREFIX_MAX = 256;
     /// The rewritten C library that loaders get: the device, the number, the size and the time of the file that it is made of, and its own

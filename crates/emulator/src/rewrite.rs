@@ -11,6 +11,7 @@ use crate::{
 
 const NOP: u8 = 0x90;
 const PUSH: u8 = 0x57;
+const RETURN: u8 = 0xc3;
 /// Bytes of a jump.
 const JUMP: usize = 5;
 /// Bytes of the longest instruction that is carried out elsewhere.
@@ -19,6 +20,12 @@ const LONGEST_AFTER: usize = 6;
 /// Numbers of the calls whose sites are rewritten: those that the library answers, execve, and prctl and seccomp, after which it answers no
 /// more.
 const ANSWERED: [u32; 21] = [2, 4, 5, 6, 21, 59, 78, 79, 89, 157, 191, 192, 217, 231, 257, 262, 267, 269, 317, 332, 439];
+/// Others, which the library makes again where a signal comes before the server: emulator.c has all that no signal interrupts on the host.
+#[rustfmt::skip]
+const WHOLE: [u32; 52] = [
+    49, 51, 52, 76, 80, 81, 82, 83, 84, 86, 87, 88, 90, 91, 92, 93, 94, 95, 105, 106, 113, 114, 116, 117, 119, 122, 123, 132, 133, 137,
+    188, 189, 190, 194, 195, 197, 198, 199, 235, 254, 258, 259, 260, 261, 263, 264, 265, 266, 268, 280, 316, 452,
+];
 /// clone, fork, vfork: the child may run in the parent's memory, and on its stack.
 const FORKS: std::ops::RangeInclusive<u32> = 56..=58;
 
@@ -41,8 +48,8 @@ pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
     let text = *segments.iter().find(|segment| segment.kind == LOAD && segment.flags & EXECUTE != 0)?;
     let (start, len) = (usize::try_from(text.offset).ok()?, usize::try_from(text.file_size).ok()?);
     let code = elf.get(start..start.checked_add(len)?)?;
-    let sites = sites(code, |number| number.is_none_or(|number| ANSWERED.contains(&number) || FORKS.contains(&number)));
-
+    let is_wanted = |number| ANSWERED.contains(&number) || WHOLE.contains(&number) || FORKS.contains(&number);
+    let sites = sites(code, |number| number.is_none_or(is_wanted));
     if sites.is_empty() {
         return None;
     }
@@ -92,15 +99,15 @@ pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// The instruction after a site, if it can be carried out elsewhere: `cmp` of the result with the least error, `test` of the result, or vfork's
-/// `push` and `cmp`.
+/// The instruction after a site, if it can be carried out elsewhere: `cmp` of the result with the least error, `test` of the result, vfork's
+/// `push` and `cmp`; or umask's `ret`, with a part of the `nop` after it to make room.
 fn displaced(after: &[u8]) -> Option<usize> {
     let is_least = |at: usize| matches!(u32_at(after, at), Some(0xffff_f000 | 0xffff_f001));
     match after {
         [0x48, 0x3d, ..] if is_least(2) => Some(6),
         [0x3d, ..] if is_least(1) => Some(5),
         [PUSH, 0x3d, ..] if is_least(2) => Some(6),
-        [0x48, 0x85, 0xc0, ..] => Some(3),
+        [0x48, 0x85, 0xc0, ..] | [RETURN, 0x0f, 0x1f, ..] | [RETURN, 0x66, ..] => Some(3),
         _ => None,
     }
 }
@@ -171,7 +178,7 @@ fn sites(code: &[u8], is_wanted: impl Fn(Option<u32>) -> bool) -> Vec<Site> {
         let number =
             (before..at.saturating_sub(4)).rev().filter(|from| code[*from] == 0xb8).find_map(|from| u32_at(code, from + 1));
         let number = number.filter(|number| *number < 512);
-        if is_wanted(number) {
+        if is_wanted(number) && (number.is_some() || code[at + 2] != RETURN) {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
         }
     }

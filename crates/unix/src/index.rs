@@ -8,6 +8,7 @@ use crate::{
     known,
     libraries::{Libraries, memory},
     record::Record,
+    sys::signals_wait,
 };
 use rustix::{
     fd::OwnedFd,
@@ -148,6 +149,7 @@ impl Index {
         }
         view.rules.through.iter().for_each(|through| index.say(through, at::NAME_SERVED));
         index.header[words(at::WRITES_ARE_OFF)].store(view.rules.read_only.into(), Relaxed);
+        index.header[words(at::SIGNALS_WAIT)].store(signals_wait().into(), Relaxed);
         let top = view.layers().len().wrapping_sub(1);
         for (number, layer) in view.layers().iter().enumerate() {
             let mut said = Vec::new();

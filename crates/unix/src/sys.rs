@@ -98,6 +98,13 @@ pub(crate) fn install_filter(filter: &[libc::sock_filter]) -> Result<OwnedFd, Er
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
+/// Whether the kernel can do that. Then a signal interrupts no call that the server has received.
+pub(crate) fn signals_wait() -> bool {
+    // SAFETY: the kernel looks at the flags first, and then finds no program.
+    let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, 0) };
+    check(result) == Err(Errno::FAULT)
+}
+
 /// Waking the thread that waits for an answer is a switch to it, where the kernel can do that.
 pub(crate) fn switch_at_once(listener: BorrowedFd<'_>) {
     // SAFETY: the request takes its argument by value.
