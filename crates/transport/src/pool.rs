@@ -74,3 +74,34 @@ impl Pool {
         Some((Reserved::aside(socket).ok()?, token, ring))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::pair::unforked;
+
+    #[test]
+    fn what_is_there_is_known_by_its_token_and_comes_in_its_order() {
+        let _guard = unforked();
+        let (pool, parked) = (Pool::new().expect("a pool"), Parked::default());
+        let (first, second, other) = ([1; TOKEN], [2; TOKEN], [3; TOKEN]);
+        let put = |token, ring| {
+            let (socket, _) =
+                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets");
+            pool.put(&parked, Reserved::aside(socket).expect("room"), token, ring);
+        };
+        let holds = || [first, second, other].map(|token| parked.may_hold(&token));
+        let take = || pool.take(&parked).map(|(_, token, ring)| (token, ring));
+        put(first, 4096);
+        put(second, 8192);
+        assert_eq!(holds(), [true, true, false]);
+        assert_eq!(take(), Some((first, 4096)));
+        assert_eq!(holds(), [false, true, false]);
+        // One that has said nothing yet may be anybody's.
+        put(UNKNOWN, 0);
+        assert_eq!(holds(), [true; 3]);
+        assert_eq!((take(), take(), take()), (Some((second, 8192)), Some((UNKNOWN, 0)), None));
+        // What a process left that was killed is forgotten with that.
+        assert_eq!(holds(), [false; 3]);
+    }
+}

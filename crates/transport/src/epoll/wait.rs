@@ -372,7 +372,7 @@ impl EpollSet {
                         entry.kernel_news |= entry.stream.needs_kernel();
                         let copied = entry.stream.is_copied();
                         // A child has the kernel's set in common with its parent.
-                        if self.process == std::process::id() && entry.hears_for_nothing() {
+                        if entry.hears_for_nothing() && self.process == std::process::id() {
                             entry.at_door = false;
                             let stream = Arc::clone(&entry.stream);
                             self.forget_line(&stream, stream.line_socket().as_fd());

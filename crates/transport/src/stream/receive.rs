@@ -1,7 +1,7 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
 use super::{
-    Stream, coarse_now, mode,
+    OUTPUT, Stream, coarse_now, mode,
     send::{BY_BELL, piece},
     state::{Change, add},
 };
@@ -115,14 +115,27 @@ impl Stream {
     /// family may have been killed with the lock, its next holder has work to do.
     #[inline]
     fn is_empty(&self) -> bool {
+        self.line().is_some_and(|segment| self.has_no_input(segment)) && self.was_asked_lately(coarse_now())
+    }
+
+    #[inline]
+    fn has_no_input(&self, segment: &Segment) -> bool {
         let (rx, common) = (&self.state.rx, &self.state.common);
-        let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return false };
         let idle = [&rx.error, &rx.giving_back, &common.line_gone, &common.signals, &common.forked];
-        !segment.rx.readable(rx.head.load(Relaxed))
+        rx.mode.load(Relaxed) == mode::RING
+            && !segment.rx.readable(rx.head.load(Relaxed))
             && segment.rx.opening().0 != CLOSED
             && !rx.is_unseen(self.news())
             && idle.iter().all(|word| word.load(Relaxed) == 0)
-            && self.was_asked_lately(coarse_now())
+    }
+
+    /// Whether a look at the stream for `want` would find nothing, neither to report nor to do, as far as can be told at a glance.
+    #[inline]
+    pub fn is_calm(&self, want: PollFlags) -> bool {
+        let sends = |segment: &Segment| self.state.tx.mode.load(Relaxed) == mode::RING && !segment.tx.reader_gave_back();
+        !want.intersects(OUTPUT)
+            && self.late_sleepers.load(Relaxed) != 1
+            && self.line().is_some_and(|segment| self.has_no_input(segment) && sends(segment))
     }
 
     /// Whether the kernel need not be asked at `time` what became of the peer: it was, or a bell of its has just rung.
