@@ -57,7 +57,8 @@ impl Links for ProcLinks<'_> {
                     Object::Named(name, is_top) if self.server.leads_by_name(self.caller, path, &name, is_top) => {
                         Target::Path(name.absolute())
                     }
-                    Object::StandIn(found) => Target::Path(found.path.absolute()),
+                    // By its name, a link itself would be followed.
+                    Object::StandIn(found) if found.kind() != FileType::Symlink => Target::Path(found.path.absolute()),
                     _ => Target::Object,
                 })
             }
@@ -186,9 +187,22 @@ impl Server {
     pub(crate) fn named_by(&self, resolved: &Resolved) -> Option<Found> {
         let _up = self.view.elevate();
         let link = resolved.is_magic.then_some(&resolved.path)?;
-        let Object::Named(name, _) = self.object_at(link).ok()? else { return None };
+        let name = match self.object_at(link).ok()? {
+            Object::Named(name, _) => name,
+            Object::StandIn(found) => return Some(found),
+            Object::Unnamed => return None,
+        };
         let open = statat(CWD, link.absolute(), AtFlags::empty()).ok()?;
         self.found_still(open, &name).or_else(|| self.found_elsewhere(open))
+    }
+
+    /// The link of the tree that a link of /proc leads to, by a descriptor which stands for that.
+    pub(crate) fn link_behind(&self, link: &TreePath) -> Option<Found> {
+        let _up = self.view.elevate();
+        match self.object_at(link).ok()? {
+            Object::StandIn(found) if found.kind() == FileType::Symlink => Some(found),
+            _ => None,
+        }
     }
 
     /// Whether a link of /proc is of a descriptor that writes to that file of the host's. No open in the net gives such a one: it was inherited.

@@ -32,6 +32,9 @@ impl Server {
         let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
         let resolved = self.lookup_bytes(caller, dir, &path, follow)?;
         if resolved.is_magic {
+            if let Some(found) = self.link_behind(&resolved.path) {
+                return Ok(Seen::Name(found));
+            }
             return Ok(Seen::Open(CString::new(resolved.path.absolute()).map_err(|_| Errno::INVAL)?));
         }
         resolved.found.map(Seen::Name).ok_or(Errno::NOENT)
@@ -211,13 +214,15 @@ impl Server {
             return Err(Errno::INVAL);
         }
         let text = read_string(caller.tid, path, PATH_MAX)?;
-        let resolved = if text.is_empty() {
-            // Of a descriptor by O_PATH, which is the kernel's.
-            return Ok(Answer::Continue);
+        let found = if text.is_empty() {
+            match self.object(caller, dir) {
+                Ok(Object::StandIn(found)) if found.kind() == FileType::Symlink => found,
+                // Of a descriptor by O_PATH, which is the kernel's.
+                _ => return Ok(Answer::Continue),
+            }
         } else {
-            self.lookup_bytes(caller, dir, &text, false)?
+            self.lookup_bytes(caller, dir, &text, false)?.found.ok_or(Errno::NOENT)?
         };
-        let found = resolved.found.ok_or(Errno::NOENT)?;
         if found.kind() != FileType::Symlink {
             return Err(Errno::INVAL);
         }

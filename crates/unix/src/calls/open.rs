@@ -192,6 +192,9 @@ impl Server {
             return Err(Errno::ROFS);
         }
         if resolved.is_magic || is_kernels(&found.path) {
+            if resolved.is_magic && self.link_behind(&resolved.path).is_some() {
+                return Err(Errno::LOOP);
+            }
             return self.open_kernels(caller, path, &resolved, flags, cloexec);
         }
         match kind {
@@ -428,10 +431,6 @@ impl Server {
     fn open_path_only(&mut self, path: &[u8], resolved: &Resolved, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && is_kernels(&found.path) {
             return Ok(Answer::Continue);
-        }
-        // The C library's lchmod opens a link so, and says the same of one.
-        if found.kind() == FileType::Symlink {
-            return Err(Errno::OPNOTSUPP);
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
