@@ -167,7 +167,12 @@ impl serde::Serialize for TreePath {
 impl<'de> serde::Deserialize<'de> for TreePath {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        unescape(&text).map(TreePath::literal).ok_or_else(|| serde::de::Error::custom("a path with a wrong escape"))
+        let path = unescape(&text).map(|bytes| match bytes.strip_prefix(b"../") {
+            // See [`Self::beside_root`].
+            Some(name) => Self([b"../", Self::literal(name).0.as_slice()].concat()),
+            None => Self::literal(bytes),
+        });
+        path.ok_or_else(|| serde::de::Error::custom("a path with a wrong escape"))
     }
 }
 

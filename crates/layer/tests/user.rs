@@ -364,3 +364,52 @@ fn a_name_in_a_directory_that_is_not_kept_itself() {
         }
     });
 }
+
+#[test]
+fn files_that_their_owner_may_not_read() {
+    let make = || {
+        Bench::over(
+            |host| {
+                for (name, other) in [("a", "a2"), ("b", "b2"), ("c", "")] {
+                    fs::write(host.join(name), "old").expect("write");
+                    if !other.is_empty() {
+                        fs::hard_link(host.join(name), host.join(other)).expect("link");
+                    }
+                }
+            },
+            |bench, view| {
+                for (name, mode) in [("a", 0), ("b", 0o200), ("c", 0o300), ("new", 0)] {
+                    bench.put(view, name, "new");
+                    set_mode(view, name, mode);
+                }
+                bench.unlink(view, "b");
+            },
+        )
+    };
+    as_user(|| {
+        for death in 0.. {
+            let (bench, mut left) = (make(), death);
+            let mut step = || {
+                assert!(left != 0, "it dies");
+                left -= 1;
+            };
+            let is_over = catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_ok();
+            if bench.store.about("l").is_ok() {
+                let kept = bench.keep(&mut || {});
+                assert!(matches!(kept, Ok(Kept::Done(_))), "{death}: {kept:?}");
+            }
+            assert_clean(&bench.host());
+            for (name, mode) in [("a", 0), ("a2", 0), ("b2", 0o200), ("c", 0o300), ("new", 0)] {
+                let file = bench.host().join(name);
+                assert_eq!(mode_of(&file), mode, "{name}, {death}");
+                fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("chmod");
+                assert_eq!(fs::read(&file).expect("read"), b"new", "{name}, {death}");
+                fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("chmod");
+            }
+            if is_over {
+                assert!(death > 20, "{death}");
+                break;
+            }
+        }
+    });
+}

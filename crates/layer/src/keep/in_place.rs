@@ -106,10 +106,12 @@ impl Steps<'_> {
         if !is_same {
             return Ok(false);
         }
-        let written = open_to_read(self.host.at(target))?;
-        sources.iter().try_fold(false, |is_known, source| {
-            Ok(is_known || is_beginning(&written, &open_to_read(self.host.beside(source)?.at())?)?)
-        })
+        // The owner may have given up the right, as the last of the step.
+        let open = |at: At<'_>| with_rights(at, || open_to_read(at));
+        let written = open(self.host.at(target))?;
+        sources
+            .iter()
+            .try_fold(false, |is_known, source| Ok(is_known || is_beginning(&written, &open(self.host.beside(source)?.at())?)?))
     }
 
     fn is_same(&self, step: usize, ino: u64) -> bool {
@@ -118,8 +120,9 @@ impl Steps<'_> {
 
     /// Opens the file that is copied and the one that is written, if that is still the same.
     fn open_both(&self, step: usize, from: &TreePath, to: &TreePath) -> Result<(OwnedFd, OwnedFd), Errno> {
-        let (source, to) = (open_to_read(self.host.beside(from)?.at())?, self.host.at(to));
-        // Its owner may have made it read-only.
+        let (from, to) = (self.host.beside(from)?, self.host.at(to));
+        // Its owner may have given up the rights.
+        let source = with_rights(from.at(), || open_to_read(from.at()))?;
         let target = with_rights(to, || open_to_write(to))?;
         if self.is_same(step, fstat(&target)?.st_ino) { Ok((source, target)) } else { Err(Errno::AGAIN) }
     }

@@ -1,7 +1,10 @@
 //! Files of the host's that have several names: a further name is a link to the file, and not to a copy of it; what was written to its copy
 //! is written to it by one of the names that it had, also if that goes then.
 
-use super::plan::{Op, state};
+use super::{
+    plan::{Op, state},
+    rights::{Closed, is_closed},
+};
 use crate::{
     path::TreePath,
     store::Error,
@@ -55,13 +58,15 @@ pub(super) struct Linked<'a> {
     pub(super) writes: Vec<Op>,
     /// What is staged for them.
     pub(super) staged: Vec<(TreePath, TreePath)>,
+    /// Of that, what its owner may not read.
+    pub(super) closed: Vec<Closed>,
 }
 
 impl<'a> Linked<'a> {
     /// Those that are as they were when they were copied.
     pub(super) fn of(view: &'a View, prefix: &'a str) -> Result<Self, Error> {
-        let (written, writes, staged) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut linked = Self { view, prefix, files: HashMap::new(), written, writes, staged };
+        let (written, writes, staged, closed) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut linked = Self { view, prefix, files: HashMap::new(), written, writes, staged, closed };
         let Some(log) = view.top().map(|top| &top.log) else { return Ok(linked) };
         let originals: HashSet<Identity> = log.copies.values().copied().collect();
         for (path, base) in &log.bases {
@@ -138,6 +143,9 @@ impl<'a> Linked<'a> {
         let beside = |part: &str| target.parent().join(format!("{}-w{}{part}", self.prefix, self.writes.len()).as_bytes());
         let (temp, old) = (beside(""), beside("-old"));
         self.staged.push((copy.path.clone(), temp.clone()));
+        if is_closed(&copy.stat) {
+            self.closed.push((copy.path.clone(), copy.stat.st_mode));
+        }
         self.written.insert(file.stat.st_ino, copy.clone());
         self.writes.push(Op::Rewrite { target: target.clone(), temp, old });
         Ok(true)

@@ -77,7 +77,7 @@ pub(super) struct Journal {
     /// What the steps replace or take away, as it was then.
     #[serde(default)]
     pub(super) olds: Vec<Option<Stamp>>,
-    /// Directories of the layer to which their owner lacks rights.
+    /// Directories and files of the layer to which their owner lacks rights.
     #[serde(default)]
     pub(super) closed: Vec<Closed>,
     /// Directories in which names were changed, also if all are as before: their numbers, and when that was (seconds, ns).
@@ -252,9 +252,8 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     attributes_last.sort_by(|one, other| one.target().cmp(other.target()));
     // A directory may be one that its owner can't write then; what is in it comes before it.
     journal.ops.extend(attributes_last.into_iter().rev());
-    let dirs =
-        changes.iter().rev().filter_map(|change| change.after.as_ref()).filter(|after| after.kind() == FileType::Directory);
-    journal.closed = dirs.filter(|dir| rights::is_closed(&dir.stat)).map(|dir| (dir.path.clone(), dir.stat.st_mode)).collect();
+    let closed = changes.iter().rev().filter_map(|change| change.after.as_ref()).filter(|after| rights::is_closed(&after.stat));
+    journal.closed = closed.map(|closed| (closed.path.clone(), closed.stat.st_mode)).chain(linked.closed).collect();
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
 }
 

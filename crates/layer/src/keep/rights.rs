@@ -1,19 +1,19 @@
-//! Rights to directories that their owner gave up, and that a `keep` needs to look up and change names there. All are taken before the first
+//! Rights to directories that their owner gave up, and that a `keep` needs to look up and change names there, and to read files of the layer. All are taken before the first
 //! step and given up after the last. The journal has the modes: what a `keep` had taken that was killed, the next one gives up.
 
 use super::plan::Attributes;
 use crate::{
-    copy::{At, mode, set_mode},
+    copy::{At, file_type, mode, set_mode},
     path::TreePath,
     store::Error,
 };
 use rustix::{
     fd::AsFd,
-    fs::{Mode, Stat},
+    fs::{FileType, Mode, Stat},
     process::geteuid,
 };
 
-/// A directory, and the mode that it has without the rights. In a list, what is in a directory comes before it.
+/// A directory, or a file of the layer, and the mode that it has without the rights. In a list, what is in a directory comes before it.
 pub(super) type Closed = (TreePath, u32);
 
 /// What an owner can have.
@@ -29,9 +29,14 @@ pub(super) fn has_mode(stat: &Stat, mode: u32) -> bool {
     is_mode(stat.st_mode, mode) || is_mode(stat.st_mode, mode | ALL)
 }
 
-/// Whether its owner lacks rights.
+/// Whether its owner lacks rights: a file is only read.
 pub(super) fn is_closed(stat: &Stat) -> bool {
-    stat.st_mode & ALL != ALL
+    const READ: u32 = 0o400;
+    match file_type(stat) {
+        FileType::Directory => stat.st_mode & ALL != ALL,
+        FileType::RegularFile => stat.st_mode & READ == 0,
+        _ => false,
+    }
 }
 
 /// Whether these are rights that this user lacks and can take.
