@@ -7,6 +7,7 @@ use slipway_test_support::forked;
 use std::{
     fs,
     io::Write,
+    os::unix::fs::MetadataExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };
@@ -225,6 +226,27 @@ fn parts_are_kept_one_after_the_other() {
         let bench = bench(life, false);
         let kept = bench.store.keep("l", &bench.host(), &[path(first)], &mut || {});
         assert!(matches!(kept, Ok(Kept::Done(1))), "{life}: {kept:?}");
+        assert_kept(&bench, life);
+    }
+}
+
+#[test]
+fn what_a_death_left_of_a_copy_that_loses_its_name() {
+    let _one = one_at_a_time();
+    for (act, life) in [("rm a", "add a; rm a"), ("add b", "add a; add b")] {
+        let bench = Bench::over(fill, |bench, view| on_view(bench, view, "add a"));
+        // It has both names, and keeps the one in the tree.
+        let layer = bench.store.dir().join("l");
+        let unnamed = layer.join("unnamed");
+        fs::create_dir(&unnamed).expect("mkdir");
+        let unnamed = unnamed.join(fs::metadata(layer.join("files/a")).expect("stat").ino().to_string());
+        fs::hard_link(layer.join("files/a"), &unnamed).expect("link");
+        bench.change(|view| {
+            assert!(!unnamed.exists());
+            on_view(&bench, view, act);
+            on_view(&bench, view, "put zz");
+            assert_eq!(unnamed.exists(), act == "rm a");
+        });
         assert_kept(&bench, life);
     }
 }
