@@ -158,9 +158,9 @@ impl View {
 
     fn set_moved(&mut self, top: usize, from: &TreePath, to: &TreePath, leaves: RenameFlags) -> Result<(), Errno> {
         if let Some(node) = self.layers[top].tree.take(from) {
+            self.layers[top].shared.moved(from, to, matches!(node, Node::Dir(_)));
             self.set(to, node);
         }
-        self.layers[top].shared.moved(from, to);
         if leaves.is_empty() {
             return Ok(());
         }

@@ -47,9 +47,10 @@ impl Shared {
     }
 
     /// A name of a file or a directory is another one now.
-    pub(crate) fn moved(&mut self, from: &TreePath, to: &TreePath) {
-        if let Some(of) = self.names.get(from).copied() {
-            return self.set_name(of, to.clone());
+    pub(crate) fn moved(&mut self, from: &TreePath, to: &TreePath, is_dir: bool) {
+        if !is_dir {
+            let of = self.names.get(from).copied();
+            return of.map_or((), |of| self.set_name(of, to.clone()));
         }
         let below: Vec<_> = self.names.iter().filter_map(|(name, of)| Some((to.join(name.below(from)?), *of))).collect();
         below.into_iter().for_each(|(name, of)| self.set_name(of, name));
@@ -134,7 +135,9 @@ impl Layer {
             }
             // The host may have given its number to another file.
             let copy = self.shared.copies.get(&of).filter(|copy| copy.base.is_still(now))?;
-            if self.at(&copy.name).stat().is_ok_and(|stat| stat.st_ino == copy.ino) {
+            // So may the layer's file system.
+            let is_its = self.log.copies.get(&copy.ino) == Some(&of);
+            if is_its && self.at(&copy.name).stat().is_ok_and(|stat| stat.st_ino == copy.ino) {
                 return Some((copy.name.clone(), copy.ino));
             }
             self.shared.is_known = false;
