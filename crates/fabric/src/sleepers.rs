@@ -101,20 +101,14 @@ impl SetSleepers {
         wait()
     }
 
-    /// Whether no thread sleeps, and none will before the set's lock is let go. Called with that held.
+    /// Whether no thread sleeps; with the set's lock held, also that none will before it is let go. A thread that changes what the set would report asks after it
+    /// has let go of the lock, and ends a sleep if there is one to end.
     pub fn is_empty(&self) -> bool {
         self.0.load(Relaxed) == 0
     }
-
-    /// Calls `kick`, which ends a sleep, if there is one to end. Called after the lock was let go.
-    pub fn wake(&self, kick: impl FnOnce()) {
-        if self.0.load(Relaxed) != 0 {
-            kick();
-        }
-    }
 }
 
-/// Waits in sets that nobody knew of when they began, so that they are not counted among a set's sleepers. Whoever makes a set known
+/// Waits in a set that nobody knew of when they began, so that they are not counted among the set's sleepers. Whoever makes the set known
 /// asks afterwards whether there may be one.
 #[derive(Debug, Default)]
 pub struct Unseen(AtomicU32);
@@ -126,7 +120,7 @@ impl Unseen {
         Self(AtomicU32::new(0))
     }
 
-    /// Looks which sets are known, and waits if there is none, by `wait`.
+    /// Looks whether the set is known, and waits if it is not, by `wait`.
     pub fn wait<T>(&self, wait: impl FnOnce() -> T) -> T {
         let _waiting = Counted::enter(&self.0);
         full_fence(); // orders the count before the look; paired with that in `may_wait`
@@ -136,6 +130,11 @@ impl Unseen {
     /// Whether a thread may wait in the set that was just made known.
     pub fn may_wait(&self) -> bool {
         full_fence(); // orders what made it known before the look
+        self.waits_still()
+    }
+
+    /// Whether one of those that there may have been when the set was made known may be left.
+    pub fn waits_still(&self) -> bool {
         self.0.load(Relaxed) != 0
     }
 }

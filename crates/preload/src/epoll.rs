@@ -57,6 +57,9 @@ pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
         if UNSEEN.may_wait() {
             set.begin_waiting();
         }
+        if let Some(unseen) = table::unseen(epfd) {
+            set.note_unseen(unseen);
+        }
         put.then_some(set)
     })
 }
@@ -306,7 +309,12 @@ fn wait_or(
     real: impl Fn() -> c_int,
 ) -> c_int {
     let known = || concerned(epfd, events, max);
-    let found = match known().map_or_else(|| UNSEEN.wait(|| known().map_or_else(|| Ok(real()), Err)), Err) {
+    let overlooked = || match table::unseen(epfd) {
+        // It may be known by another number.
+        Some(unseen) => UNSEEN.wait(|| unseen.wait(|| known().map_or_else(|| Ok(real()), Err))),
+        None => Ok(real()),
+    };
+    let found = match known().map_or_else(overlooked, Err) {
         Ok(found) => found,
         Err(set) => return waiting(|| wait(&set, events, max, timeout, mask)),
     };

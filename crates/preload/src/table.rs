@@ -8,7 +8,10 @@ use crate::{
     linger, rest,
     seat::{Look, Seat, Taken},
 };
-use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use slipway_fabric::{
+    sleepers::Unseen,
+    sync::{AtomicU8, AtomicU32, Ordering::Relaxed},
+};
 use slipway_transport::{
     epoll::EpollSet,
     hub::{Hub, PlainClient},
@@ -43,10 +46,12 @@ const SLOTS: usize = 1 << 16;
 /// The place of a descriptor.
 struct Place {
     used: AtomicU8,
+    /// Waits in it as an epoll set that has no slot yet.
+    unseen: Unseen,
     seat: Seat<Slot>,
 }
 
-static PLACES: [Place; SLOTS] = [const { Place { used: AtomicU8::new(0), seat: Seat::new() } }; SLOTS];
+static PLACES: [Place; SLOTS] = [const { Place { used: AtomicU8::new(0), unseen: Unseen::none(), seat: Seat::new() } }; SLOTS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
 /// In `used`: the descriptor has a slot.
@@ -62,6 +67,11 @@ const OWN_SOCKET: u8 = 4;
 #[inline]
 pub fn is_used(fd: RawFd) -> bool {
     PLACES.get(fd as usize).is_some_and(|place| place.used.load(Relaxed) == TAKEN)
+}
+
+/// The waits in `fd` as an epoll set that has no slot yet.
+pub fn unseen(fd: RawFd) -> Option<&'static Unseen> {
+    PLACES.get(fd as usize).map(|place| &place.unseen)
 }
 
 /// What is known of a descriptor, if its number is not out of range.

@@ -10,10 +10,24 @@ use rustix::event::epoll;
 use slipway_fabric::{sleepers::Unseen, sync::Ordering::SeqCst};
 use std::os::fd::RawFd;
 
-/// The process's waits in epoll sets of which the hooks know nothing.
+/// The process's waits that may be in epoll sets of which the hooks know nothing, by whatever number.
 pub static UNSEEN: Unseen = Unseen::none();
 
 impl EpollSet {
+    /// Threads may wait in the kernel that began before the set was known: they are not among its sleepers, until something of the library's wakes them.
+    pub fn note_unseen(&self, unseen: &'static Unseen) {
+        if unseen.may_wait() {
+            let _ = self.unseen.set(unseen);
+            self.expose();
+            self.begin_waiting();
+        }
+    }
+
+    /// Whether a thread may sleep in the set.
+    pub(super) fn is_slept_in(&self) -> bool {
+        !self.sleepers.is_empty() || self.unseen.get().is_some_and(|unseen| unseen.waits_still())
+    }
+
     /// From here on the kernel's set is told of each change at once: others than those that wait by the hooks may look at it.
     pub fn expose(&self) {
         self.exposed.store(1, SeqCst);
@@ -31,7 +45,7 @@ impl EpollSet {
 
     /// The program has changed what it wants of a lent stream that the kernel's set has.
     pub(super) fn follow(&self, state: &mut State, fd: RawFd) {
-        let defers = self.is_waited_for() && self.exposed.load(SeqCst) == 0 && self.sleepers.is_empty();
+        let defers = self.is_waited_for() && self.exposed.load(SeqCst) == 0 && !self.is_slept_in();
         let State { entries, behind, .. } = state;
         let Some(entry) = entries.get_mut(fd as usize).and_then(Option::as_mut) else { return };
         if !entry.behind {

@@ -25,7 +25,7 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::{
-    sleepers::SetSleepers,
+    sleepers::{SetSleepers, Unseen},
     spin::SpinHistory,
     sync::{AtomicU32, ForkMutex, Forked, Ordering::SeqCst},
 };
@@ -33,7 +33,7 @@ use std::{
     io,
     ops::DerefMut,
     os::fd::{AsFd, BorrowedFd, RawFd},
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -109,6 +109,8 @@ pub struct EpollSet {
     kick: ArcSwap<Reserved>,
     state: ForkMutex<State>,
     sleepers: SetSleepers,
+    /// Waits that are not among them, if there were any.
+    unseen: OnceLock<&'static Unseen>,
     spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
@@ -134,6 +136,7 @@ impl EpollSet {
             kick: ArcSwap::from_pointee(Reserved::none()),
             state: ForkMutex::default(),
             sleepers: SetSleepers::default(),
+            unseen: OnceLock::new(),
             spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
@@ -338,7 +341,7 @@ impl EpollSet {
             self.hear_line(entry);
         }
         let is_quiet = |entry: &mut Entry| !entry.active && !entry.lent && entry.stream.office().is_none() && !entry.is_ready();
-        let waits = !self.sleepers.is_empty() && state.entry(fd).is_some_and(is_quiet);
+        let waits = self.is_slept_in() && state.entry(fd).is_some_and(is_quiet);
         if !waits {
             state.activate(fd);
             drop(state);
@@ -512,10 +515,11 @@ impl EpollSet {
         self.rouse();
     }
 
+    /// Wakes a thread that sleeps in the set. Called after its lock was let go.
     fn rouse(&self) {
-        self.sleepers.wake(|| {
+        if self.is_slept_in() {
             let _ = rustix::io::write(self.kick.load().as_fd(), &1u64.to_ne_bytes());
-        });
+        }
     }
 
     /// The office whose gate the set has, for a program that waits for the set itself.

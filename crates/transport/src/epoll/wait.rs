@@ -122,12 +122,12 @@ impl EpollSet {
     /// told of what is there.
     fn leave_to_others(&self) {
         self.tell_others();
-        self.sleepers.wake(|| {
+        if self.is_slept_in() {
             let all_rest = self.lie_down(&mut locked(&self.state));
             if !all_rest {
                 self.rouse();
             }
-        });
+        }
     }
 
     /// Other sets of a stream were to hear the bells that this one took: an edge is gone when nothing is left of what it was for. Called without locks.

@@ -504,6 +504,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_was_sent_though_its_reader_has_gone() {
+        let _guard = unforked();
+        for was_read in [true, false] {
+            let ends = ends();
+            let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+            assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
+            if was_read {
+                let mut byte = [0];
+                let to = &mut [IoSliceMut::new(&mut byte)];
+                assert!(ends.server.0.receive(ends.server.1.as_fd(), to, How::default()).is_ok());
+            }
+            drop(ends.server);
+            let told = client.account_for(fd, client.line().expect("a segment"), 1);
+            assert_eq!(told, if was_read { Ok(()) } else { Err(Errno::PIPE) });
+        }
+    }
+
+    #[test]
     fn a_sender_that_is_told_of_its_peers_end_learns_it_from_a_full_ring() {
         let _guard = unforked();
         let ends = ends();

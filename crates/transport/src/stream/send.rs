@@ -11,6 +11,7 @@ use rustix::{
 };
 use slipway_fabric::{
     ring::{Ring, UNOPENED},
+    segment::Segment,
     spin::{SpinStrategy, processor},
     sync::Ordering::Relaxed,
 };
@@ -217,7 +218,7 @@ impl Stream {
             tx.count_blocked();
         }
         if !self.wake_reader(segment) {
-            self.probe(fd)?;
+            self.account_for(fd, segment, n as u64)?;
         }
         if segment.tx.reader_gave_back() {
             // It has not seen these bytes, or looks no more; this may be the program's last call.
@@ -225,6 +226,12 @@ impl Stream {
             let _ = self.finish_returning(fd);
         }
         Ok(Some(n))
+    }
+
+    /// The last bytes were shown, so many, and no bell can tell of them. Fails if nobody has seen them; a peer that was awake may have read them, answered and gone.
+    pub(super) fn account_for(&self, fd: BorrowedFd<'_>, segment: &Segment, bytes: u64) -> Result<(), Errno> {
+        let were_seen = segment.tx.unread(&mut self.state.tx.cursor()).is_ok_and(|unread| unread < bytes);
+        if were_seen { Ok(()) } else { self.probe(fd) }
     }
 
     /// Whether the reader has said, by a hint that nobody has looked into, that it reads no more.

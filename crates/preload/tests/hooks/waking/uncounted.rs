@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libc::{EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLIN, EPOLLRDHUP};
+use libc::{EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLRDHUP};
 
 use super::{End, How, NEVER, PATIENCE, Waiter};
 use crate::support::{
@@ -34,6 +34,37 @@ fn a_wait_that_began_before_the_first_stream_came() {
             let answer = waiter.answers.recv_timeout(Duration::from_millis(PATIENCE as u64 + 2000));
             assert_eq!(answer, Ok(Some(EPOLLIN as u32)));
             assert_eq!(read_once(c.server, 10).bytes.len(), 6);
+        }
+    });
+}
+
+/// As in MariaDB's pool: of several threads that wait, one that is woken does not wait again.
+#[test]
+fn each_of_the_waits_that_began_before_the_first_stream_came() {
+    hooked(|| {
+        let _step = Step::begin("several early waits");
+        let server = Server::listen();
+        let c = server.connection();
+        let end = End::new(c.server);
+        let mut waiters: Vec<_> = (0..4).map(|_| Waiter::new()).collect();
+        for waiter in &waiters {
+            waiter.jobs.send((end, How::Epoll)).expect("the thread waits");
+            waiter.until_asleep();
+        }
+        let once = (EPOLLIN | EPOLLET | EPOLLONESHOT) as u32;
+        assert_eq!(end.control(EPOLL_CTL_ADD, once), 0);
+        while !waiters.is_empty() {
+            write_all(c.client, b"?");
+            let answered = |waiter: &Waiter| waiter.answers.recv_timeout(Duration::from_millis(1)).ok();
+            let (at, answer) = loop {
+                if let Some(found) = waiters.iter().enumerate().find_map(|(at, waiter)| Some((at, answered(waiter)?))) {
+                    break found;
+                }
+            };
+            assert_eq!(answer, Some(EPOLLIN as u32));
+            waiters.remove(at);
+            assert_eq!(read_once(c.server, 10).bytes.len(), 1);
+            assert_eq!(end.control(EPOLL_CTL_MOD, once), 0);
         }
     });
 }
