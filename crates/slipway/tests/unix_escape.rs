@@ -48,13 +48,17 @@ fn tree(dir: &Path) {
         fs::create_dir_all(dir.join(sub)).expect("mkdir");
     }
     let names = (1..=10).map(|n| format!("o{n}")).chain((1..=6).map(|n| format!("u{n}")));
-    let names = names.chain((1..=9).map(|n| format!("c{n}"))).chain((1..=6).map(|n| format!("x{n}")));
+    let names = names
+        .chain((1..=9).map(|n| format!("c{n}")))
+        .chain((1..=6).map(|n| format!("x{n}")))
+        .chain((1..=6).map(|n| format!("q{n}")));
     let names = names.chain(["file", "target", "p1", "t1", "r1", "r2", "r3", "r4", "l1", "l2", "l3", "w4"].map(str::to_owned));
     for name in names.chain(["dir/p2", "dir/w1", "dir/w2", "dir/w3", "dir/inner/deep"].map(str::to_owned)) {
         fs::write(dir.join(&name), format!("the contents of {name}\n")).expect("write");
         let _ = rustix::fs::setxattr(dir.join(&name), "user.old", b"1", rustix::fs::XattrFlags::empty());
     }
     symlink("target", dir.join("link")).expect("symlink");
+    symlink("q3", dir.join("q3-link")).expect("symlink");
     symlink(dir, dir.join("dir/up")).expect("symlink");
 }
 

@@ -53,6 +53,16 @@ static void scribble(const char *what, long fd) {
     }
 }
 
+/* With O_PATH the kernel ignores every flag that asks for access. */
+static void only_path(const char *what, int dir, const char *path) {
+    static const int asks[] = {O_WRONLY, O_RDWR, 3, O_RDWR | O_TRUNC, O_WRONLY | O_APPEND, O_TRUNC, O_RDWR | O_CREAT | O_TRUNC};
+    for (unsigned n = 0; n < sizeof asks / sizeof *asks; n++) {
+        long fd = said(what, syscall(SYS_openat, dir, path, O_PATH | asks[n]));
+        if (write(fd, "scribble", 8) >= 0 || ftruncate(fd, 1) == 0) printf("%s wrote -1\n", what);
+        close(fd);
+    }
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     root = argv[1];
@@ -151,6 +161,14 @@ int main(int argc, char **argv) {
     snprintf(self, sizeof self, "/proc/self/fd/%d", only);
     TRY("fchmodat O_PATH FIFO", SYS_fchmodat, AT_FDCWD, self, 0705);
     TRY("linkat O_PATH FIFO", SYS_linkat, AT_FDCWD, self, dir, "pipe-new", AT_SYMLINK_FOLLOW);
+    only_path("O_PATH with access", dir, "q1");
+    only_path("O_PATH with access by path", AT_FDCWD, in("q2"));
+    only_path("O_PATH with access by link", dir, "q3-link");
+    snprintf(big, sizeof big, "/proc/self/fd/%d/q4", dir);
+    only_path("O_PATH with access by /proc/self/fd", AT_FDCWD, big);
+    struct stat behind;
+    TRY("O_PATH with O_EXCL", SYS_fstat, syscall(SYS_openat, dir, "q3-link", O_PATH | O_CREAT | O_EXCL), &behind);
+    if (!S_ISREG(behind.st_mode)) printf("O_PATH with O_EXCL is the link -1\n");
     int flags = CONTROL ? 0 : 0x10; /* immutable: no tree that it is put on could be removed */
     TRY("FS_IOC_SETFLAGS", SYS_ioctl, file, 0x40086602, &flags);
     TRY("file_setattr", 469, dir, "x6", big, 24L, 0);
@@ -161,6 +179,8 @@ int main(int argc, char **argv) {
     TRY("fchdir", SYS_fchdir, dir);
     scribble("relative again", syscall(SYS_openat, AT_FDCWD, "./dir/w3", O_WRONLY | O_TRUNC));
     scribble("by /proc/self/cwd", syscall(SYS_openat, AT_FDCWD, "/proc/self/cwd/w4", O_WRONLY | O_TRUNC));
+    only_path("O_PATH with access, relative", AT_FDCWD, "q5");
+    only_path("O_PATH with access by /proc/self/cwd", AT_FDCWD, "/proc/self/cwd/q6");
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
     TRY("bind", SYS_bind, socket(AF_UNIX, SOCK_STREAM, 0), &address, sizeof address);
     /* other ways in */

@@ -126,9 +126,13 @@ impl Server {
 
     fn open_path(&mut self, caller: Caller, dir: i32, path: &[u8], flags: u32, mode: u32, asker: Asker) -> Reply {
         let mut flags = OFlags::from_bits_retain(flags);
+        let is_path = flags.contains(OFlags::PATH);
+        // The kernel looks at no others then; without O_PATH they would ask for a descriptor that writes.
+        if is_path {
+            flags &= OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        }
         let cloexec = flags.contains(OFlags::CLOEXEC);
         let writes = writes(flags);
-        let is_path = flags.contains(OFlags::PATH);
         // Linux 6.4 knows no file that is made as a directory.
         if flags.contains(OFlags::CREATE | OFlags::DIRECTORY)
             && !is_path
