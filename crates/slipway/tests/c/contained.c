@@ -78,6 +78,24 @@ int main(int argc, char **argv) {
   refused("memory by name", open(name, O_RDWR), EACCES);
   snprintf(name, sizeof name, "/proc/%d/fd/0", other);
   refused("descriptor of another", open(name, O_RDONLY), EACCES);
+  /* The server opens by a relative name, and nothing more with O_PATH. */
+  snprintf(name, sizeof name, "/proc/%d", other);
+  int process = open(name, O_RDONLY | O_DIRECTORY);
+  if (process < 0 || chdir(name)) {
+    perror("directory of another");
+    failed = 1;
+  }
+  refused("environment by a relative name", open("environ", O_PATH), EACCES);
+  refused("map by a relative name", open("maps", O_PATH | O_NOFOLLOW), EACCES);
+  refused("memory by a relative name", open("mem", O_PATH | O_RDWR), EACCES);
+  refused("environment by its directory", openat(process, "environ", O_PATH), EACCES);
+  close(process);
+  if (chdir(argv[1])) return 2;
+  snprintf(name, sizeof name, "/proc/%d/environ", other);
+  process = open(name, O_PATH);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", process);
+  refused("environment by O_PATH", open(name, O_RDONLY), EACCES);
+  close(process);
   refused("limits", prlimit(other, RLIMIT_CPU, &none, NULL), EPERM);
   int fd = local(argv[3], 0, &len, &address);
   refused("socket of a name", connect(fd, (struct sockaddr *)&address, len), EACCES);

@@ -189,7 +189,7 @@ impl Server {
         }
         flags -= OFlags::CREATE | OFlags::EXCL;
         if is_path {
-            return self.open_path_only(path, &resolved, found, flags, cloexec);
+            return self.open_path_only(caller, path, &resolved, found, flags, cloexec);
         }
         // A disk has no names in it that the server could look up.
         if writes && (self.is_of_system(&found.path) || kind == FileType::BlockDevice && !self.opened_by_rule(&found.path)) {
@@ -432,9 +432,21 @@ impl Server {
 
     /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself; or one to a
     /// file of memory, where it can't be read, or something would come of that.
-    fn open_path_only(&mut self, path: &[u8], resolved: &Resolved, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
+    fn open_path_only(
+        &mut self,
+        caller: Caller,
+        path: &[u8],
+        resolved: &Resolved,
+        found: &Found,
+        flags: OFlags,
+        cloexec: bool,
+    ) -> Reply {
         if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && is_kernels(&found.path) {
             return Ok(Answer::Continue);
+        }
+        // The descriptor is one to read, which Landlock may keep from the command.
+        if self.contain && is_kernels(&found.path) && !self.is_of_command(caller, &found.path) {
+            return Err(Errno::ACCESS);
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
