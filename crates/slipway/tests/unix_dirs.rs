@@ -170,6 +170,48 @@ fn descriptors_that_stand_for_links() {
     }
 }
 
+/// Descriptors that stand for what is gone, and files of memory that are no such descriptors.
+const STALE: &str = r#"
+import ctypes, errno, os, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def empty(number, *args):
+    return 0 if libc.syscall(number, *args) >= 0 else errno.errorcode[ctypes.get_errno()]
+def change(fd):
+    by = "/proc/self/fd/%d" % fd
+    acts = [lambda: os.chmod(by, 0o600), lambda: os.chown(by, os.getuid(), os.getgid()), lambda: os.utime(by, (1, 1)), lambda: os.setxattr(by, "user.a", b"1"),
+        lambda: os.link(by, "more", src_dir_fd=here), lambda: os.open(by, os.O_RDONLY), lambda: os.open(by, os.O_PATH), lambda: os.stat(by).st_size, lambda: os.fstat(fd).st_size,
+        lambda: empty(268 if os.uname().machine == "x86_64" else 54, fd, by.encode(), 0o600), lambda: empty(260 if os.uname().machine == "x86_64" else 54, fd, b"", -1, os.getgid(), 0x1000)]
+    return set(map(tried, acts))
+here = os.open(".", os.O_RDONLY); os.mkfifo("pipe"); os.mkfifo("other")
+fd = os.open("pipe", os.O_PATH)
+print(tried(lambda: os.chmod("/proc/self/fd/%d" % fd, 0o640)), oct(os.stat("pipe").st_mode))
+os.unlink("pipe"); print(change(fd))
+os.mkfifo("kept"); os.rename("other", "pipe"); print(change(fd), oct(os.stat("pipe").st_mode))
+# One of the program's own, which says the same.
+there = os.lstat("kept"); own = os.memfd_create("slipway:path"); os.write(own, struct.pack("QQ", there.st_dev, there.st_ino) + os.path.abspath("kept").encode())
+os.fchmod(own, 0o644); print(oct(os.fstat(own).st_mode), os.fstat(own).st_size > 16)
+# Nothing is read of what takes its place meanwhile.
+out, into = os.pipe(); os.write(into, b"x" * 4096); number = 200; os.dup2(own, number); ends = time.time() + 1.5
+def turn():
+    while time.time() < ends: os.dup2(out, number); os.dup2(own, number)
+thread = threading.Thread(target=turn); thread.start()
+while time.time() < ends: tried(lambda: os.readlink("/proc/self/fd/%d" % number))
+thread.join(); os.set_blocking(out, False); print(len(os.read(out, 8192)))
+"#;
+
+/// Nothing is done to the file of memory that a descriptor is, where what it stands for is gone.
+#[test]
+fn descriptors_that_stand_for_what_is_gone() {
+    let scratch = scratch_in_target();
+    let dir = scratch.path().join("dir");
+    fs::create_dir(&dir).expect("mkdir");
+    let printed = run(&dir, &["--net-only", "--discard"], &["/usr/bin/python3", "-c", STALE]);
+    assert_eq!(printed, "None 0o10640\n{'ESTALE'}\n{'ESTALE'} 0o10644\n0o100644 True\n4096\n");
+}
+
 /// What is in the working directory by the links that /proc has to it.
 const BY_PROC: &str = r#"
 import os, subprocess

@@ -175,8 +175,10 @@ impl Server {
         }
         let path = read_string(caller.tid, address, PATH_MAX)?;
         if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
-            if let Ok(Object::Named(name, _)) = self.object(caller, dir) {
-                self.record.ran(&name);
+            match self.object(caller, dir) {
+                Ok(Object::Named(name, _)) => self.record.ran(&name),
+                Err(Errno::STALE) => return Err(Errno::STALE),
+                _ => {}
             }
             return Ok(Answer::Continue);
         }

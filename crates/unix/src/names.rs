@@ -53,14 +53,15 @@ impl Links for ProcLinks<'_> {
             [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
                 number(process)?;
                 let _up = self.server.view.elevate();
-                Some(match self.server.object_at(path).ok()? {
-                    Object::Named(name, is_top) if self.server.leads_by_name(self.caller, path, &name, is_top) => {
-                        Target::Path(name.absolute())
+                match self.server.object_at(path) {
+                    Ok(Object::Named(name, is_top)) if self.server.leads_by_name(self.caller, path, &name, is_top) => {
+                        Some(Target::Path(name.absolute()))
                     }
                     // By its name, a link itself would be followed.
-                    Object::StandIn(found) if found.kind() != FileType::Symlink => Target::Path(found.path.absolute()),
-                    _ => Target::Object,
-                })
+                    Ok(Object::StandIn(found)) if found.kind() != FileType::Symlink => Some(Target::Path(found.path.absolute())),
+                    Ok(_) | Err(Errno::STALE) => Some(Target::Object),
+                    Err(_) => None,
+                }
             }
             _ => None,
         }
@@ -112,7 +113,7 @@ impl Server {
     /// What a thread's descriptor is open on.
     ///
     /// # Errors
-    /// EBADF.
+    /// EBADF; ESTALE of one that stands for what is gone.
     pub(crate) fn object(&self, caller: Caller, fd: i32) -> Result<Object, Errno> {
         // A process that became another user doesn't own its own part of /proc until it executes a program.
         let _up = self.view.elevate();
@@ -122,14 +123,14 @@ impl Server {
     /// What a descriptor of this process is open on.
     ///
     /// # Errors
-    /// Of readlink.
+    /// The same.
     pub(crate) fn object_here(&self, fd: &OwnedFd) -> Result<Object, Errno> {
         self.object_at(&TreePath::literal(by_proc(fd)))
     }
 
     fn object_at(&self, link: &TreePath) -> Result<Object, Errno> {
         let text = readlinkat(CWD, link.absolute(), Vec::new()).map_err(|_| Errno::BADF)?;
-        if let Some(found) = self.stood_for(link, text.to_bytes()) {
+        if let Some(found) = self.stood_for(link, text.to_bytes())? {
             return Ok(Object::StandIn(found));
         }
         Ok(self.name_of(text.to_bytes(), || statat(CWD, link.absolute(), AtFlags::empty())))
@@ -223,7 +224,7 @@ impl Server {
     /// The directory that a path is relative to.
     ///
     /// # Errors
-    /// EBADF, ENOENT if it was removed, ENOTDIR.
+    /// EBADF, ENOENT if it was removed, ENOTDIR, ESTALE.
     pub(crate) fn base(&self, caller: Caller, dir: i32) -> Result<TreePath, Errno> {
         if dir == libc::AT_FDCWD {
             return Ok(self.tasks.cwd(caller.pid));
@@ -272,6 +273,12 @@ impl Server {
             self.offer(caller, &start, path, false);
         }
         let resolved = resolved?;
+        if resolved.is_magic {
+            let _up = self.view.elevate();
+            if let Err(Errno::STALE) = self.object_at(&resolved.path) {
+                return Err(Errno::STALE);
+            }
+        }
         if resolved.is_magic && resolved.must_be_dir {
             // What is open may be no directory.
             statat(CWD, [resolved.path.absolute().as_slice(), b"/"].concat(), AtFlags::empty())?;

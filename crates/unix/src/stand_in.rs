@@ -4,7 +4,7 @@
 use crate::{calls::Server, libraries::memory, names::PATH_MAX, sys::by_proc};
 use rustix::{
     fd::OwnedFd,
-    fs::{Mode, OFlags, SealFlags, Stat, fchmod, fcntl_add_seals, fstat, open},
+    fs::{CWD, Mode, OFlags, SealFlags, Stat, fchmod, fcntl_add_seals, fcntl_get_seals, fstat, open, readlinkat},
     io::Errno,
     process::geteuid,
 };
@@ -19,6 +19,7 @@ const NAME: &str = "slipway:path";
 /// What a link of /proc says of one.
 const TEXT: &[u8] = b"/memfd:slipway:path (deleted)";
 const PERMISSIONS: u32 = 0o7777;
+const SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::GROW).union(SealFlags::SHRINK).union(SealFlags::SEAL);
 
 /// Device and number.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
@@ -37,25 +38,43 @@ impl Server {
         let file = OwnedFd::from(file);
         let given = open(by_proc(&file), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         fchmod(&file, Mode::from_raw_mode(layout::STANDS_FOR as u32 & PERMISSIONS))?;
-        fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+        fcntl_add_seals(&file, SEALS)?;
         Ok(given)
     }
 
-    /// What a descriptor stands for, by its link in /proc and what that says, if it is there still. A program of the server's user can make such a
-    /// file, too, and has no more of it than by the name.
-    pub(crate) fn stood_for(&self, link: &TreePath, text: &[u8]) -> Option<Found> {
+    /// What a descriptor stands for, by its link in /proc and what that says; none if it is no such descriptor. A program of the server's user can make
+    /// such a file, too, and has no more of it than by the name.
+    ///
+    /// # Errors
+    /// ESTALE if that is not there any more: nothing may be done to the file of memory instead.
+    pub(crate) fn stood_for(&self, link: &TreePath, text: &[u8]) -> Result<Option<Found>, Errno> {
         if text != TEXT {
-            return None;
+            return Ok(None);
         }
         let _up = self.view.elevate();
-        let file = open(link.to_path(), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        if fstat(&file).ok()?.st_uid != geteuid().as_raw() {
-            return None;
-        }
-        let mut said = Vec::new();
-        File::from(file).take(2 * PATH_MAX as u64).read_to_end(&mut said).ok()?;
-        let (of, name) = said.split_at_checked(16)?;
-        let resolved = self.view.resolve(&TreePath::root(), name, false, &PlainLinks).ok()?;
-        resolved.found.filter(|found| number(&self.view.shown(found)) == of && found.path.absolute() == name)
+        let Some(said) = said(link) else { return Ok(None) };
+        let (of, name) = said.split_at_checked(16).ok_or(Errno::STALE)?;
+        let resolved = self.view.resolve(&TreePath::root(), name, false, &PlainLinks).map_err(|_| Errno::STALE)?;
+        let found = resolved.found.filter(|found| number(&self.view.shown(found)) == of && found.path.absolute() == name);
+        found.map(Some).ok_or(Errno::STALE)
     }
+}
+
+/// What is in a file that stands for another, if a link of /proc leads to one. A thread may put something else there at any time, which must not be
+/// opened to read, as that does something to a FIFO or a device.
+fn said(link: &TreePath) -> Option<Vec<u8>> {
+    let held = open(link.to_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let stat = fstat(&held).ok()?;
+    let is_ours = stat.st_mode == layout::STANDS_FOR as u32 && stat.st_uid == geteuid().as_raw();
+    if !is_ours || readlinkat(CWD, by_proc(&held), Vec::new()).ok()?.to_bytes() != TEXT {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = open(by_proc(&held), flags, Mode::empty()).ok()?;
+    if fcntl_get_seals(&file) != Ok(SEALS) {
+        return None;
+    }
+    let mut said = Vec::new();
+    File::from(file).take(2 * PATH_MAX as u64).read_to_end(&mut said).ok()?;
+    Some(said)
 }

@@ -217,6 +217,7 @@ impl Server {
         let found = if text.is_empty() {
             match self.object(caller, dir) {
                 Ok(Object::StandIn(found)) if found.kind() == FileType::Symlink => found,
+                Err(Errno::STALE) => return Err(Errno::STALE),
                 // Of a descriptor by O_PATH, which is the kernel's.
                 _ => return Ok(Answer::Continue),
             }
