@@ -42,7 +42,7 @@ layout! {
     STORE_LEN = 32;
     /// Not 0: what opens to write goes to the server.
     WRITES_ARE_OFF = 40;
-    /// Not 0: a call that a signal interrupts has not come to the server, which has done nothing.
+    /// Not 0: a call that a signal interrupts has not come to the server, which has done nothing: from Linux 6.17 on.
     SIGNALS_WAIT = 48;
     PREFIX = 64;
     PREFIX_MAX = 256;

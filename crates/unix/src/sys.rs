@@ -98,11 +98,24 @@ pub(crate) fn install_filter(filter: &[libc::sock_filter]) -> Result<OwnedFd, Er
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Whether the kernel can do that. Then a signal interrupts no call that the server has received.
+/// Whether the kernel can do that, and a signal interrupts no call that the server has received. Before Linux 6.17 it does where the server has
+/// answered by the time that the interrupted thread looks: the call was done, and must not be made again.
 pub(crate) fn signals_wait() -> bool {
+    if !is_at_least(&std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default(), (6, 17)) {
+        return false;
+    }
     // SAFETY: the kernel looks at the flags first, and then finds no program.
     let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, 0) };
     check(result) == Err(Errno::FAULT)
+}
+
+/// Whether a kernel's release is this one or later.
+fn is_at_least(release: &str, least: (u32, u32)) -> bool {
+    let mut numbers = release.split('.').map(|part| {
+        let end = part.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(part.len());
+        part[..end].parse::<u32>().ok()
+    });
+    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(major), Some(minor)) if (major, minor) >= least)
 }
 
 /// Waking the thread that waits for an answer is a switch to it, where the kernel can do that.
@@ -428,4 +441,19 @@ pub(crate) fn confine() -> Result<(), Errno> {
     let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
     // SAFETY: numbers only.
     check(unsafe { libc::syscall(RESTRICT_SELF, fd.as_raw_fd(), 0) }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_at_least;
+
+    #[test]
+    fn releases() {
+        for release in ["6.17.0", "6.17-rc1", "6.18.44-fc-v595\n", "7.0", "10.2.1"] {
+            assert!(is_at_least(release, (6, 17)), "{release}");
+        }
+        for release in ["", "6", "6.x", "6.16.12-arch1-1", "6.8.0-31-generic", "5.19.0", "5.100"] {
+            assert!(!is_at_least(release, (6, 17)), "{release}");
+        }
+    }
 }
