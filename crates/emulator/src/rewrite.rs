@@ -107,7 +107,9 @@ fn displaced(after: &[u8]) -> Option<usize> {
         [0x48, 0x3d, ..] if is_least(2) => Some(6),
         [0x3d, ..] if is_least(1) => Some(5),
         [PUSH, 0x3d, ..] if is_least(2) => Some(6),
-        [0x48, 0x85, 0xc0, ..] | [RETURN, 0x0f, 0x1f, ..] | [RETURN, 0x66, ..] => Some(3),
+        [0x48, 0x85, 0xc0, ..] | [RETURN, 0x0f, 0x1f, ..] => Some(3),
+        // What fills up to the next function, and nothing that may follow a call: `xchg ax,ax`, and long forms of nop.
+        [RETURN, 0x66, NOP | 0x66, ..] | [RETURN, 0x66, 0x0f, 0x1f, ..] | [RETURN, 0x66, 0x2e, 0x0f, 0x1f, ..] => Some(3),
         _ => None,
     }
 }
@@ -244,6 +246,31 @@ mod tests {
         // write is no call with a name.
         let other = [&[0xb8, 1, 0, 0, 0], &site[5..]].concat();
         assert_eq!(all_sites(&other).len(), 0);
+    }
+
+    /// After umask's `ret`, only what fills up to the next function makes room.
+    #[test]
+    fn a_function_right_after_a_site_keeps_it() {
+        let count = |after: &[u8]| {
+            let site = [0xb8, 95, 0, 0, 0, 0x0f, 0x05, RETURN];
+            sites(&[site.as_slice(), after, &[0xcc; 8]].concat(), |number| number == Some(95)).len()
+        };
+        let fills: [&[u8]; 5] = [
+            &[0x66, 0x90],
+            &[0x66, 0x0f, 0x1f, 0x44, 0, 0],
+            &[0x66, 0x2e, 0x0f, 0x1f, 0x84],
+            &[0x66, 0x66, 0x2e, 0x0f, 0x1f],
+            &[0x0f, 0x1f, 0],
+        ];
+        for after in fills {
+            assert_eq!(count(after), 1, "{after:x?}");
+        }
+        // mov %ax,(%rdi); pxor; cmp
+        let functions: [&[u8]; 4] =
+            [&[0x66, 0x89, 0x07], &[0x66, 0x0f, 0xef, 0xc0], &[0x66, 0x3b, 0x07], &[0xf3, 0x0f, 0x1e, 0xfa]];
+        for after in functions {
+            assert_eq!(count(after), 0, "{after:x?}");
+        }
     }
 
     #[test]
