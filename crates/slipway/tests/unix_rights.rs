@@ -110,6 +110,18 @@ say(libc.link(b\"dir\", b\"/etc/slipway\"))
     );
 }
 
+/// A directory is not said to be deleted because nobody may look for its name.
+#[test]
+fn a_working_directory_below_one_that_can_not_be_searched() {
+    let said = same(
+        ":",
+        "mkdir -p a/b c
+        (cd a/b; chmod 0 ..; readlink /proc/self/cwd) | sed 's:.*/work/::'
+        (cd c; rmdir ../c; readlink /proc/self/cwd) | sed 's:.*/work/::'",
+    );
+    assert_eq!(said, "a/b\nc (deleted)\n");
+}
+
 #[test]
 fn a_layer_with_a_dark_directory_is_opened_and_compared() {
     let dir = tempfile::tempdir().expect("directory");

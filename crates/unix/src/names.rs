@@ -77,9 +77,10 @@ impl ProcLinks<'_> {
             _ if path.name() == b"exe" || [b"fd".as_slice(), b"map_files"].contains(&path.parent().name()) => {
                 self.server.text_of(path)
             }
-            Target::Path(cwd) if path.name() == b"cwd" && self.server.view.find(&TreePath::literal(&cwd)).is_err() => {
-                Some([&cwd, DELETED].concat())
-            }
+            Target::Path(cwd) if path.name() == b"cwd" => match self.server.view.find(&TreePath::literal(&cwd)) {
+                Err(Errno::NOENT | Errno::NOTDIR) => Some([&cwd, DELETED].concat()),
+                _ => Some(cwd),
+            },
             Target::Path(text) => Some(text),
             Target::Object => None,
         }
