@@ -22,6 +22,11 @@ impl TreePath {
         Self(format!("../{name}").into_bytes())
     }
 
+    /// Whether it is such a one.
+    pub(crate) fn is_beside_root(&self) -> bool {
+        self.0.starts_with(b"../")
+    }
+
     /// Of a path whose `..` are taken literally: they remove the component before them.
     pub fn literal(path: impl AsRef<[u8]>) -> Self {
         let mut made: Vec<u8> = Vec::new();

@@ -1,19 +1,21 @@
 //! Files of the host's that have several names: what a layer does with them is kept as it would have been on the host.
 
-use rustix::fs::{Gid, Mode, OFlags, RenameFlags, Uid, openat};
+use rustix::fs::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use slipway_layer::{Attribute, Error, Kept, TreePath, View};
+use slipway_layer::{Error, Kept, TreePath};
 use slipway_test_support::forked;
 use std::{
     fs,
-    io::Write,
     os::unix::fs::MetadataExt,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
 };
 
 mod common;
-use common::{Bench, Node, Tree, assert_clean, one_at_a_time, path, tree_of};
+use common::{
+    Bench, Node, Tree, assert_clean,
+    linked::{fill, on_view},
+    one_at_a_time, path, tree_of,
+};
 
 /// What is done with `a`, `b` and `sub/c`, which are one file, and with `p` and `q`, which are another.
 const LIVES: [&str; 25] = [
@@ -43,35 +45,6 @@ const LIVES: [&str; 25] = [
     "rm a; put a; ln a d",
     "add a; mv a x; add p; mv p a; mv x p; add b",
 ];
-
-fn fill(host: &Path) {
-    fs::create_dir(host.join("sub")).expect("mkdir");
-    for (name, others) in [("a", ["b", "sub/c"].as_slice()), ("p", &["q"])] {
-        fs::write(host.join(name), name).expect("write");
-        others.iter().for_each(|other| fs::hard_link(host.join(name), host.join(other)).expect("link"));
-    }
-}
-
-fn on_view(bench: &Bench, view: &mut View, act: &str) {
-    let words: Vec<&str> = act.split_whitespace().collect();
-    let find = |view: &View| view.find(&path(words[1])).expect(act);
-    match words[0] {
-        "ln" => view.link(&find(view), &path(words[2])).expect(act),
-        "mv" => view.rename(&find(view), &path(words[2]), RenameFlags::empty()).expect(act),
-        "rm" | "rmdir" => view.remove(&find(view), words[0] == "rmdir").expect(act),
-        "cut" => view.set_attribute(&find(view), &Attribute::Size(0)).expect(act),
-        "chmod" => view.set_attribute(&find(view), &Attribute::Mode(Mode::from_raw_mode(0o600))).expect(act),
-        "mkdir" => view.make_dir(&path(words[1]), Mode::from_raw_mode(0o755)).expect(act),
-        "put" => bench.put(view, words[1], "put"),
-        _ => {
-            view.copy_up(&find(view), false).expect(act);
-            let found = find(view);
-            let flags = OFlags::WRONLY | OFlags::APPEND;
-            let file = openat(view.root(found.place), found.path.relative(), flags, Mode::empty()).expect(act);
-            fs::File::from(file).write_all(b"more").expect(act);
-        }
-    }
-}
 
 fn on_tree(tree: &mut Tree, act: &str) {
     let names: Vec<TreePath> = act.split_whitespace().skip(1).map(path).collect();

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     copy::{self, At, copy_attributes, copy_linked, file_type, remove_tree, with_rights},
+    log::Stamp,
     path::TreePath,
     store::Error,
     tree::open_dir,
@@ -17,7 +18,7 @@ use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{
         Access, AtFlags, FileType, Mode, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, accessat, linkat, mkdirat,
-        renameat_with, syncfs, utimensat,
+        renameat_with, syncfs, unlinkat, utimensat,
     },
     io::Errno,
     process::geteuid,
@@ -77,16 +78,20 @@ pub(super) fn stage(
     let modes: HashMap<_, _> = journal.closed.iter().map(|(path, mode)| (path, *mode)).collect();
     for (path, temp) in &journal.staged {
         let from = view.at(top, path);
-        let mut stat = from.stat().map_err(fail(path))?;
+        let shown = journal.shown(path, temp);
+        let mut stat = from.stat().map_err(fail(shown))?;
         // Its rights are taken for now.
         stat.st_mode = modes.get(path).copied().unwrap_or(stat.st_mode);
         step();
         if file_type(&stat) == FileType::Directory {
             let made = host.beside(temp).and_then(|to| make(temp, &mut || mkdirat(to.at().dir, to.at().name, Mode::RWXU)));
-            made.map_err(fail(path))?;
+            made.map_err(fail(shown))?;
             dirs.push((path, temp, stat));
         } else if let Some(name) = journal.links.get(temp)
-            && host.beside(temp).and_then(|to| make(temp, &mut || link(host.at(name), to.at()))).is_ok()
+            && host
+                .beside(temp)
+                .and_then(|to| make(temp, &mut || link(host.at(name), to.at(), journal.expected.get(name))))
+                .is_ok()
         {
             // It is one of the host's file; where that can't have it, it is one of a copy.
         } else {
@@ -96,7 +101,7 @@ pub(super) fn stage(
                 let (to, copied) = (host.beside(temp)?, copied.as_ref().map(Far::at));
                 make(temp, &mut || copy_linked(from, to.at(), &stat, || copy::source(from), copied))
             });
-            made.map_err(fail(path))?;
+            made.map_err(fail(shown))?;
             linked.and_then(|linked| links.insert(linked, temp));
         }
     }
@@ -128,8 +133,14 @@ pub(super) fn stage(
     Ok(())
 }
 
-fn link(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
-    linkat(from.dir, from.name, to.dir, to.name, AtFlags::empty())
+/// Makes a link to the file that was there when it was planned.
+fn link(from: At<'_>, to: At<'_>, expected: Option<&Stamp>) -> Result<(), Errno> {
+    linkat(from.dir, from.name, to.dir, to.name, AtFlags::empty())?;
+    if state(to)?.as_ref() == expected {
+        return Ok(());
+    }
+    unlinkat(to.dir, to.name, AtFlags::empty())?;
+    Err(Errno::AGAIN)
 }
 
 /// Whether this user can remove what is there with all that is in it, as far as that can be told: directories of other users may be in it.
@@ -181,6 +192,8 @@ impl Steps<'_> {
             })?;
         }
         let _ = syncfs(&self.host.root);
+        // What was written is told from later edits by it.
+        let _ = self.progress.sync();
         Ok(())
     }
 
@@ -205,7 +218,7 @@ impl Steps<'_> {
         let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(old)) = (op, old) else { return Ok(()) };
         let is_as_it_was = match state(host.beside(temp)?.at())? {
             // A step that writes over it by another name looks at the rest.
-            Some(now) if self.journal.rewrites(old.ino) => now.ino == old.ino,
+            Some(now) if self.journal.rewrites(&old) => now.ino == old.ino,
             now => now.is_some_and(|now| old.is_still(&now)),
         };
         if is_as_it_was { Ok(()) } else { Err(Errno::AGAIN) }

@@ -2,6 +2,7 @@
 
 use super::{
     apply::Steps,
+    linked::{SET_GROUP_ID, has_lost_group},
     plan::{Attributes, state},
     progress::State,
     rights::{has_mode, open_mode},
@@ -129,7 +130,11 @@ impl Steps<'_> {
 
     /// Copies contents and attributes: how the file is then.
     fn overwrite(&mut self, (from, source): (&TreePath, &OwnedFd), (to, target): (&TreePath, &OwnedFd)) -> Result<Stamp, Errno> {
-        let stat = fstat(source)?;
+        let (mut stat, before) = (fstat(source)?, fstat(target)?);
+        if has_lost_group(stat.st_gid, before.st_gid) {
+            stat.st_gid = before.st_gid;
+            stat.st_mode |= before.st_mode & SET_GROUP_ID;
+        }
         (self.step)();
         ftruncate(target, 0)?;
         (self.step)();

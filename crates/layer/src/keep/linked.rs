@@ -6,6 +6,7 @@ use super::{
     rights::{Closed, is_closed},
 };
 use crate::{
+    log::Stamp,
     path::TreePath,
     store::Error,
     view::{Found, Place, View},
@@ -13,16 +14,34 @@ use crate::{
 use rustix::{
     fs::{FileType, Stat},
     io::Errno,
+    process::{getegid, geteuid, getgroups},
 };
 use std::collections::{HashMap, HashSet};
 
 /// Device and number.
 type Identity = (u64, u64);
 
+/// Of a file on the host, for as long as one process looks at it.
+pub(super) fn identity_of(stat: &Stat) -> Identity {
+    let now = Stamp::new(stat, true);
+    (now.dev, now.ino)
+}
+
+/// The bit of a mode that is lost with a group.
+pub(super) const SET_GROUP_ID: u32 = 0o2000;
+
+/// Whether a copy has this group because its user could not give it to that of the original.
+pub(super) fn has_lost_group(copy: u32, original: u32) -> bool {
+    let (user, group) = (geteuid(), getegid().as_raw());
+    let is_member = || getgroups().is_ok_and(|groups| groups.iter().any(|group| group.as_raw() == original));
+    !user.is_root() && copy == group && original != group && !is_member()
+}
+
 struct File {
     /// Of those that the layer has to do with, the first of which is the best to write by.
     names: Vec<(Rank, TreePath)>,
     stat: Stat,
+    now: Stamp,
 }
 
 /// What becomes of a name.
@@ -52,8 +71,10 @@ pub(super) struct Linked<'a> {
     view: &'a View,
     prefix: &'a str,
     files: HashMap<Identity, File>,
-    /// What is written over files, by their numbers.
-    pub(super) written: HashMap<u64, Found>,
+    /// What is written over files, by what they are on the host now.
+    pub(super) written: HashMap<Identity, Found>,
+    /// What is linked or written, as it is now: nothing else may be, when that is done.
+    pub(super) expected: HashMap<TreePath, Stamp>,
     /// Steps that come before all that change names.
     pub(super) writes: Vec<Op>,
     /// What is staged for them.
@@ -66,7 +87,8 @@ impl<'a> Linked<'a> {
     /// Those that are as they were when they were copied.
     pub(super) fn of(view: &'a View, prefix: &'a str) -> Result<Self, Error> {
         let (written, writes, staged, closed) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut linked = Self { view, prefix, files: HashMap::new(), written, writes, staged, closed };
+        let (files, expected) = (HashMap::new(), HashMap::new());
+        let mut linked = Self { view, prefix, files, written, expected, writes, staged, closed };
         let Some(log) = view.top().map(|top| &top.log) else { return Ok(linked) };
         let originals: HashSet<Identity> = log.copies.values().copied().collect();
         for (path, base) in &log.bases {
@@ -79,7 +101,7 @@ impl<'a> Linked<'a> {
             let Ok(Some(now)) = state(view.at(Place::Host, path)) else { continue };
             if stat.st_nlink > 1 && base.is_still(&now) {
                 let of = if base.ino == 0 { (now.dev, now.ino) } else { (base.dev, base.ino) };
-                let file = linked.files.entry(of).or_insert_with(|| File { names: Vec::new(), stat });
+                let file = linked.files.entry(of).or_insert_with(|| File { names: Vec::new(), stat, now });
                 file.names.push((rank(view, path, &stat), path.clone()));
             }
         }
@@ -103,7 +125,7 @@ impl<'a> Linked<'a> {
             Err(error) => Err(error),
         };
         let fits = fits.map_err(Error::errno(format!("compare {}", copy.path)))?;
-        Ok(fits.then(|| self.files[&of].name().clone()))
+        Ok(fits.then(|| self.expect(of)))
     }
 
     /// What was written to files that have no name in the layer any more, and one on the host, where one of those that they had is chosen.
@@ -112,7 +134,7 @@ impl<'a> Linked<'a> {
             let copy = Found { path, place: Place::Layer(0), stat };
             let Some(of) = self.identity_of(&copy) else { continue };
             let file = &self.files[&of];
-            if !file.remains() || !is_chosen(file.name()) || self.written.contains_key(&file.stat.st_ino) {
+            if !file.remains() || !is_chosen(file.name()) || self.written.contains_key(&identity_of(&file.stat)) {
                 continue;
             }
             let what = format!("compare {}", file.name());
@@ -129,6 +151,11 @@ impl<'a> Linked<'a> {
             // A copy could not be given to its owner.
             (copy.stat.st_uid, copy.stat.st_gid) = (file.stat.st_uid, file.stat.st_gid);
         }
+        if has_lost_group(copy.stat.st_gid, file.stat.st_gid) {
+            // Nor to its group, without which it can't have the mode.
+            copy.stat.st_gid = file.stat.st_gid;
+            copy.stat.st_mode |= file.stat.st_mode & SET_GROUP_ID;
+        }
         let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
         Ok(self.view.compare(&original, &copy)?.is_some())
     }
@@ -136,19 +163,32 @@ impl<'a> Linked<'a> {
     /// Has it written over its original: whether that gets its contents.
     fn write(&mut self, of: Identity, copy: &Found) -> Result<bool, Errno> {
         let file = &self.files[&of];
-        if let Some(first) = self.written.get(&file.stat.st_ino) {
+        if let Some(first) = self.written.get(&identity_of(&file.stat)) {
             return self.view.is_alike(first, copy);
         }
-        let target = file.name();
-        let beside = |part: &str| target.parent().join(format!("{}-w{}{part}", self.prefix, self.writes.len()).as_bytes());
+        let (target, identity) = (file.name(), identity_of(&file.stat));
+        // One that goes with its directory may be in one that may not be written.
+        let mut going = target.clone();
+        while !self.view.find(&going.parent()).is_ok_and(|dir| dir.kind() == FileType::Directory) {
+            going = going.parent();
+        }
+        let beside = |part: &str| going.parent().join(format!("{}-w{}{part}", self.prefix, self.writes.len()).as_bytes());
         let (temp, old) = (beside(""), beside("-old"));
         self.staged.push((copy.path.clone(), temp.clone()));
         if is_closed(&copy.stat) {
             self.closed.push((copy.path.clone(), copy.stat.st_mode));
         }
-        self.written.insert(file.stat.st_ino, copy.clone());
         self.writes.push(Op::Rewrite { target: target.clone(), temp, old });
+        self.written.insert(identity, copy.clone());
+        self.expect(of);
         Ok(true)
+    }
+
+    /// The name by which a file is linked or written.
+    fn expect(&mut self, of: Identity) -> TreePath {
+        let file = &self.files[&of];
+        self.expected.insert(file.name().clone(), file.now);
+        file.name().clone()
     }
 }
 

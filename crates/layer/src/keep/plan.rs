@@ -1,7 +1,7 @@
 //! What a `keep` will do, and what speaks against it.
 
 use super::{
-    linked::Linked,
+    linked::{Linked, identity_of},
     rights::{self, Closed},
 };
 use crate::{
@@ -54,8 +54,11 @@ pub(super) struct Attributes {
     pub(super) time: Option<(i64, i64)>,
 }
 
-/// Of the journals that are written.
-pub(super) const VERSION: u32 = 2;
+/// Of the newest journals: with files without names in `closed`.
+pub(super) const VERSION: u32 = 3;
+
+/// Of those without.
+const VERSION_WITHOUT_UNNAMED: u32 = 2;
 
 /// A plan, and how far it is identified on the host.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -72,6 +75,9 @@ pub(super) struct Journal {
     /// Where what is staged is another name of a file of the host's: one that it has.
     #[serde(skip)]
     pub(super) links: HashMap<TreePath, TreePath>,
+    /// Names of the host's of which those are others, or by which files are written, also if they are not chosen: as they were when it was planned.
+    #[serde(skip)]
+    pub(super) expected: HashMap<TreePath, Stamp>,
     /// The numbers of the files that the steps bring or take away; made when all is staged. Devices may have others when it is finished.
     pub(super) marks: Vec<u64>,
     /// What the steps replace or take away, as it was then.
@@ -92,10 +98,18 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Whether a step writes over the file with this number.
-    pub(super) fn rewrites(&self, ino: u64) -> bool {
-        let is_it = |(op, old): (&Op, &Option<Stamp>)| matches!(op, Op::Rewrite { .. }) && old.is_some_and(|old| old.ino == ino);
+    /// Whether a step writes over the file of which this was noted.
+    pub(super) fn rewrites(&self, noted: &Stamp) -> bool {
+        let is_it = |(op, old): (&Op, &Option<Stamp>)| {
+            matches!(op, Op::Rewrite { .. }) && old.is_some_and(|old| (old.dev, old.ino) == (noted.dev, noted.ino))
+        };
         self.ops.iter().zip(&self.olds).any(is_it)
+    }
+
+    /// What a file of the layer is called in messages, and where it is staged: one without a name by what it is written to.
+    pub(super) fn shown<'a>(&'a self, path: &'a TreePath, temp: &TreePath) -> &'a TreePath {
+        let is_its = |op: &&Op| path.is_beside_root() && op.temporaries().contains(&temp);
+        self.ops.iter().find(is_its).map_or(path, Op::target)
     }
 
     /// The names beside the targets that the steps use.
@@ -163,7 +177,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
             change.kind == Kind::Created && change.after.as_ref().is_some_and(|after| after.kind() == FileType::Directory);
         paths.is_empty() || paths.iter().any(|path| change.path.is_within(path) || is_new_dir && path.is_within(&change.path))
     };
-    let mut journal = Journal { version: VERSION, is_whole: paths.is_empty(), ..Journal::default() };
+    let mut journal = Journal { is_whole: paths.is_empty(), ..Journal::default() };
     let (mut conflicts, mut attributes_last) = (Vec::new(), Vec::new());
     // No file of the user's has such a name, nor has one of another `keep`, whose layer may have the same name in another store.
     let mut random = [0; 8];
@@ -215,14 +229,14 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
                 new.time = view.has_set_time(after).then(|| time(&after.stat));
                 attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
-            Some(before) if is_in_place(view, after, before) => match linked.written.get(&before.st_ino) {
+            Some(before) if is_in_place(view, after, before) => match linked.written.get(&identity_of(before)) {
                 // Another name of a file that is written already.
                 Some(first) if view.is_alike(first, after).map_err(Error::errno(format!("compare {path}")))? => {}
                 Some(_) => put(&mut journal, temp("")),
                 None => {
                     journal.staged.push((path.clone(), temp("")));
                     journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
-                    linked.written.insert(before.st_ino, after.clone());
+                    linked.written.insert(identity_of(before), after.clone());
                 }
             },
             _ => {
@@ -234,6 +248,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     }
     linked.write_unnamed(|path| paths.is_empty() || paths.iter().any(|chosen| path.is_within(chosen)))?;
     journal.staged.append(&mut linked.staged);
+    journal.expected = linked.expected;
     journal.ops.splice(0..0, linked.writes);
     // What the layer has within the paths is on the host then, also where it changes nothing.
     if let Some(top) = view.top() {
@@ -254,6 +269,8 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     journal.ops.extend(attributes_last.into_iter().rev());
     let closed = changes.iter().rev().filter_map(|change| change.after.as_ref()).filter(|after| rights::is_closed(&after.stat));
     journal.closed = closed.map(|closed| (closed.path.clone(), closed.stat.st_mode)).chain(linked.closed).collect();
+    let has_unnamed = journal.closed.iter().any(|(path, _)| path.is_beside_root());
+    journal.version = if has_unnamed { VERSION } else { VERSION_WITHOUT_UNNAMED };
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
 }
 
@@ -267,7 +284,8 @@ fn touched(view: &View, path: &TreePath) -> Option<(TreePath, u64, (i64, i64))> 
 /// Steps that leave directories as they are, in which the others change names and this user may not: so the journal has their modes.
 fn read_only(view: &View, ops: &[Op], attributes: &[Op]) -> Vec<Op> {
     let given: BTreeSet<&TreePath> = attributes.iter().map(Op::target).collect();
-    let dirs: BTreeSet<TreePath> = ops.iter().map(|op| op.target().parent()).filter(|dir| !given.contains(dir)).collect();
+    let names = ops.iter().flat_map(|op| op.temporaries().into_iter().chain([op.target()]));
+    let dirs: BTreeSet<TreePath> = names.map(TreePath::parent).filter(|dir| !given.contains(dir)).collect();
     let unchanged = |target: TreePath| {
         let stat = view.at(Place::Host, &target).stat().ok().filter(rights::can_be_taken)?;
         // One that goes, in which a file is written before.
@@ -285,6 +303,18 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
     let mut conflicts = plan(view, name, paths)?.err().unwrap_or_default();
     let is_own = |path: &TreePath| journal.temporaries().any(|temp| path.is_within(temp));
     conflicts.retain(|conflict| !is_own(&conflict.path));
+    // What is linked or written need not be chosen. It is what was planned at each moment that counts: now, and when its old state was noted.
+    for (path, expected) in &journal.expected {
+        let of = |(op, old): (&Op, &Option<Stamp>)| matches!(op, Op::Rewrite { target, .. } if target == path).then_some(*old);
+        let mut noted = journal.ops.iter().zip(&journal.olds).filter_map(of);
+        let is_as_planned = noted.all(|old| old == Some(*expected))
+            && now(view, path)? == Some(*expected)
+            && !leads_elsewhere(view, &path.parent())?;
+        if !is_as_planned && !conflicts.iter().any(|conflict| conflict.path == *path) {
+            conflicts.push(Conflict { path: path.clone(), why: "it was changed on the host" });
+        }
+    }
+    conflicts.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(conflicts)
 }
 
@@ -292,7 +322,9 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
 /// Devices may have other numbers by now.
 fn is_in_place(view: &View, after: &Found, before: &Stat) -> bool {
     let of = view.top().and_then(|top| top.log.copies.get(&after.stat.st_ino));
-    let is_copy = of.is_some_and(|(_, ino)| *ino == before.st_ino);
+    let base = view.top().and_then(|top| top.log.bases.get(&after.path).copied()).flatten();
+    let base = base.map(|base| (base.dev, base.ino));
+    let is_copy = of.is_some_and(|of| of.1 == before.st_ino && (base == Some(*of) || identity_of(before) == *of));
     file_type(before) == FileType::RegularFile
         && after.kind() == FileType::RegularFile
         && (before.st_nlink > 1 && is_copy || is_of_another_user(before))

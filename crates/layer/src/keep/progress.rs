@@ -50,6 +50,14 @@ impl Progress {
         self.states.get(&step).copied()
     }
 
+    /// Has all that was noted on the disk.
+    ///
+    /// # Errors
+    /// Of fdatasync.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
     /// Notes it: that a step writes, on the disk before it does.
     ///
     /// # Errors

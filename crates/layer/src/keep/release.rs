@@ -1,14 +1,16 @@
 //! Removing from a layer what is on the host now.
 
 use super::{
+    PROGRESS,
     apply::Host,
     plan::{Journal, Op, state},
+    progress::{Progress, State},
     rights::{self, Closed},
 };
 use crate::{
     change::log_error,
     copy::{self, At, remove_tree, set_mode, with_rights},
-    log::Line,
+    log::{Line, Stamp},
     path::TreePath,
     store::{Error, Layer},
     tree::{MARKS, Node, open_dir},
@@ -53,17 +55,21 @@ impl Layer {
         rights::give_up(&files, &stay, step)
     }
 
-    /// What was written to a file of the host's is no conflict for its other names.
+    /// What was written to a file of the host's is no conflict for its other names. What somebody else has written there since is one.
     fn base_on_written(&mut self, host: &Host, journal: &Journal) -> Result<(), Error> {
-        for (op, old) in journal.ops.iter().zip(&journal.olds) {
+        let path = self.dir.join(PROGRESS);
+        let progress = Progress::open(&path).map_err(Error::io(format!("open {}", path.display())))?;
+        for (step, (op, old)) in journal.ops.iter().zip(&journal.olds).enumerate() {
             let (Op::Rewrite { target, .. }, Some(old)) = (op, old) else { continue };
-            let others = self.log.bases.iter().filter(|(_, base)| base.is_some_and(|base| base.is_still(old)));
-            let others: Vec<TreePath> = others.map(|(path, _)| path.clone()).collect();
-            for path in others {
+            let Some(State::Done(written)) = progress.of(step) else { continue };
+            let others = self.log.bases.iter().filter_map(|(path, base)| Some((path, (*base)?)));
+            let others: Vec<_> = others.filter(|(_, base)| base.is_still(old)).map(|(path, base)| (path.clone(), base)).collect();
+            for (path, base) in others {
                 if let Ok(Some(now)) = state(host.at(&path))
-                    && now.ino == old.ino
+                    && written.is_still(&now)
                 {
-                    let noted = self.log.rebase(path, now);
+                    // The log knows the file by the device that it had.
+                    let noted = self.log.rebase(path, Stamp { dev: base.dev, ..written });
                     noted.map_err(Error::io(format!("note what {target} is on the host")))?;
                 }
             }

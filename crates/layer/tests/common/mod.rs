@@ -17,6 +17,8 @@ use std::{
 };
 use std::{fs, io::Write};
 
+pub mod linked;
+
 /// A child that another test forks would have this one's locks.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());

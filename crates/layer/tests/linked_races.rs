@@ -1,0 +1,279 @@
+//! Files of the host's that have several names, where others change them meanwhile, or may not be changed as they are.
+
+use rustix::fs::{Gid, Mode, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use slipway_layer::{Attribute, Error, Kept};
+use slipway_test_support::forked;
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+mod common;
+use common::{
+    Bench, assert_clean,
+    linked::{fill, on_view},
+    one_at_a_time, path,
+};
+
+fn bench(life: &str) -> Bench {
+    let bench = Bench::over(
+        |host| {
+            fill(host);
+            fs::create_dir(host.join("other")).expect("mkdir");
+            fs::write(host.join("other/c"), "not chosen").expect("write");
+        },
+        |_, _| {},
+    );
+    bench.change(|view| life.split("; ").for_each(|act| on_view(&bench, view, act)));
+    bench
+}
+
+/// Keeps a name, and does something on the host before a step: what came of it, and whether it was decided then; none if there is no such step.
+fn race(bench: &Bench, chosen: &str, at: usize, mut act: impl FnMut(usize)) -> Option<(Result<Kept, Error>, bool)> {
+    let (mut step, mut decided) = (0, false);
+    let kept = bench.store.keep("l", &bench.host(), &[path(chosen)], &mut || {
+        if step == at {
+            decided = bench.is_at("keep.commit") || bench.is_at("keep.done");
+        }
+        act(step);
+        step += 1;
+    });
+    (step > at).then_some((kept, decided))
+}
+
+#[test]
+fn a_link_that_a_directory_above_has_become_is_not_followed() {
+    let _one = one_at_a_time();
+    for (life, stays) in [("add sub/c; mv sub/c d", true), ("add sub/c; mv sub/c d", false), ("mv sub/c d", false)] {
+        for at in 0.. {
+            let bench = bench(life);
+            let host = bench.host();
+            let name = |name: &str| host.join(name);
+            let raced = race(&bench, "d", at, |step| {
+                if step == at {
+                    fs::rename(name("sub"), name("sub.old")).expect("rename");
+                    symlink("other", name("sub")).expect("symlink");
+                }
+                if step == at + 1 && !stays {
+                    fs::remove_file(name("sub")).expect("remove");
+                    fs::rename(name("sub.old"), name("sub")).expect("rename");
+                }
+            });
+            assert_eq!(bench.text("other/c"), "not chosen", "{life} {at}: {raced:?}");
+            let is_linked = fs::metadata(name("other/c")).expect("stat").nlink() > 1;
+            assert!(!is_linked, "{life} {at}: {raced:?}");
+            if raced.is_none() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_changed_on_the_host_before_it_is_decided_is_not_written_over() {
+    let _one = one_at_a_time();
+    for at in 0.. {
+        let bench = bench("add a; mv a d");
+        let edit = |step| {
+            if step == at {
+                fs::write(bench.host().join("b"), "my edit").expect("write");
+            }
+        };
+        let Some((kept, decided)) = race(&bench, "d", at, edit) else { break };
+        // In the instant in which files are written it is not seen.
+        assert!(decided || bench.text("a") == "my edit", "{at}: {kept:?}");
+        assert!(decided || !matches!(kept, Ok(Kept::Done(_))), "{at}: {kept:?}");
+    }
+    for (life, now) in [("add a; mv a d", "amore"), ("ln a d", "a"), ("mv a d", "a")] {
+        for at in 0.. {
+            let bench = bench(life);
+            let replace = |step| {
+                if step == at {
+                    fs::write(bench.host().join("new"), "unrelated").expect("write");
+                    fs::rename(bench.host().join("new"), bench.host().join("a")).expect("rename");
+                }
+            };
+            let Some((kept, _)) = race(&bench, "d", at, replace) else { break };
+            assert_eq!(bench.text("a"), "unrelated", "{life} {at}: {kept:?}");
+            if matches!(kept, Ok(Kept::Done(_))) {
+                assert_eq!(bench.text("d"), now, "{life} {at}");
+            }
+            assert!(at > 1 || kept.is_ok_and(|kept| matches!(kept, Kept::Conflicts(_))), "{life} {at}");
+        }
+    }
+}
+
+#[test]
+fn an_edit_after_a_keep_that_died_is_none_of_the_layers() {
+    let _one = one_at_a_time();
+    for life in ["add a; add b", "add a; add b; rm b", "add a; mv b n"] {
+        for edits in [true, false] {
+            let bench = bench(life);
+            let mut step = || assert!(!bench.is_at("keep.done"), "it dies");
+            let keep = |step: &mut dyn FnMut()| bench.store.keep("l", &bench.host(), &[path("a")], step);
+            assert!(catch_unwind(AssertUnwindSafe(|| keep(&mut step))).is_err());
+            if edits {
+                fs::write(bench.host().join("sub/c"), "my later edit").expect("write");
+            }
+            assert!(matches!(keep(&mut || {}), Ok(Kept::Done(1))), "{life}");
+            if edits {
+                assert_eq!(bench.conflicts(), [("/b".to_owned(), "it was changed on the host")], "{life}");
+                assert_eq!(bench.text("sub/c"), "my later edit", "{life}");
+            } else {
+                let kept = bench.keep(&mut || {});
+                assert!(matches!(kept, Ok(Kept::Done(_))), "{life}: {kept:?}");
+            }
+        }
+    }
+}
+
+/// Two file systems number their files alike. The test runs itself where it can mount them.
+#[test]
+fn files_of_two_file_systems_with_the_same_number() {
+    const INSIDE: &str = "SLIPWAY_TEST_MOUNTS";
+    let _one = one_at_a_time();
+    if std::env::var_os(INSIDE).is_none() {
+        let name = "files_of_two_file_systems_with_the_same_number";
+        let unshare = |command: &mut std::process::Command| command.env(INSIDE, "1").output().expect("unshare");
+        let args = ["--user", "--map-root-user", "--mount"];
+        let args = if rustix::process::geteuid().is_root() { &args[2..] } else { &args[..] };
+        if !unshare(std::process::Command::new("unshare").args(args).arg("true")).status.success() {
+            eprintln!("skipped: no mounts can be made here");
+            return;
+        }
+        let program = std::env::current_exe().expect("program");
+        let out = unshare(std::process::Command::new("unshare").args(args).arg(program).args(["--exact", name, "--nocapture"]));
+        assert!(out.status.success(), "{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        return;
+    }
+    let mount = |program: &str, args: &[&str], at: &Path| {
+        assert!(std::process::Command::new(program).args(args).arg(at).status().expect(program).success(), "{program}");
+    };
+    for (life, expected) in [
+        ("put m1/a; put m2/a", ["m1/a=put", "m1/b=put", "m2/a=put", "m2/b=put"].as_slice()),
+        ("add m1/a; mv m1/a m1/d; add m2/a; mv m2/a m2/d", &["m1/d=xmore", "m1/b=xmore", "m2/d=xmore", "m2/b=xmore"]),
+        ("add m1/a; rm m1/a; add m2/a; rm m2/a", &["m1/b=xmore", "m2/b=xmore"]),
+        ("put m1/a; add m2/a", &["m1/a=put", "m1/b=put", "m2/a=xmore", "m2/b=xmore"]),
+        ("add m1/a; mv m1/a m2/a", &["m1/b=xmore", "m2/a=xmore", "m2/b=x"]),
+    ] {
+        let dirs = ["m1", "m2"];
+        let make = |host: &Path| {
+            for dir in dirs.map(|dir| host.join(dir)) {
+                fs::create_dir(&dir).expect("mkdir");
+                mount("mount", &["-t", "tmpfs", "none"], &dir);
+                fs::write(dir.join("a"), "x").expect("write");
+                fs::hard_link(dir.join("a"), dir.join("b")).expect("link");
+            }
+        };
+        let bench = Bench::over(make, |_, _| {});
+        let number = |name: &str| fs::metadata(bench.host().join(name)).expect("stat").ino();
+        assert_eq!(number("m1/a"), number("m2/a"));
+        bench.change(|view| life.split("; ").for_each(|act| on_view(&bench, view, act)));
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(_))), "{life}: {kept:?}");
+        for (name, text) in expected.iter().map(|each| each.split_once('=').expect("a text")) {
+            assert_eq!(bench.text(name), text, "{life}: {name}");
+        }
+        dirs.iter().for_each(|dir| mount("umount", &[], &bench.host().join(dir)));
+    }
+}
+
+/// Does it as an ordinary user, who is in no group but their own.
+fn as_user(act: impl FnOnce()) {
+    let code = forked(|| {
+        if rustix::process::geteuid().is_root() {
+            set_thread_groups(&[]).expect("groups");
+            let (uid, gid) = (Uid::from_raw(1000), Gid::from_raw(1000));
+            set_thread_res_gid(gid, gid, gid).expect("group");
+            set_thread_res_uid(uid, uid, uid).expect("user");
+        }
+        act();
+        0
+    });
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_file_of_a_group_that_its_owner_is_not_in_keeps_that() {
+    let _one = one_at_a_time();
+    // Only root can make one.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for (life, mode, is_written) in [
+        ("mv a d", 0o664, false),
+        ("ln a d", 0o664, false),
+        ("mv a d", 0o2755, false),
+        ("mv a d", 0o4755, false),
+        ("add a; mv a d", 0o664, true),
+        ("add a; rm a", 0o664, true),
+        ("add a; add b", 0o664, true),
+    ] {
+        let dir = tempfile::tempdir().expect("directory");
+        let made = dir.path().join("made");
+        fs::create_dir(&made).expect("mkdir");
+        fs::write(made.join("a"), "a").expect("write");
+        fs::hard_link(made.join("a"), made.join("b")).expect("link");
+        std::os::unix::fs::chown(made.join("a"), Some(1000), Some(12)).expect("chown");
+        fs::set_permissions(made.join("a"), PermissionsExt::from_mode(mode)).expect("chmod");
+        std::os::unix::fs::chown(&made, Some(1000), Some(1000)).expect("chown");
+        fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
+        as_user(|| {
+            let take = |host: &Path| {
+                fs::remove_dir(host).expect("rmdir");
+                fs::rename(&made, host).expect("rename");
+            };
+            let bench = Bench::over(take, |_, _| {});
+            bench.change(|view| life.split("; ").for_each(|act| on_view(&bench, view, act)));
+            assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))), "{life}");
+            let stat = fs::metadata(bench.host().join("b")).expect("stat");
+            assert_eq!((stat.mode() & 0o7777, stat.uid(), stat.gid()), (mode, 1000, 12), "{life}");
+            assert_eq!(bench.text("b").starts_with("amore"), is_written, "{life}");
+        });
+    }
+}
+
+#[test]
+fn a_file_is_written_that_goes_with_a_directory_which_is_read_only() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        for (life, text) in [
+            ("open sub; add sub/c; rm sub/c; rmdir sub", "amore"),
+            ("open sub; add sub/c; mv sub/c d; rmdir sub", "amore"),
+            ("open sub; add sub/c; mv sub/c d", "amore"),
+            ("open sub; mv sub t; add t/c", "amore"),
+            ("open sub; open sub/c; rm sub/c; rmdir sub", "a"),
+        ] {
+            let make = |host: &Path| {
+                fill(host);
+                fs::set_permissions(host.join("a"), PermissionsExt::from_mode(0o444)).expect("chmod");
+                fs::set_permissions(host.join("sub"), PermissionsExt::from_mode(0o555)).expect("chmod");
+            };
+            let bench = Bench::over(make, |_, _| {});
+            bench.change(|view| {
+                for act in life.split("; ") {
+                    match act.strip_prefix("open ") {
+                        Some(name) => {
+                            let mode = Attribute::Mode(Mode::from_raw_mode(0o755));
+                            view.set_attribute(&view.find(&path(name)).expect("find"), &mode).expect("chmod");
+                        }
+                        None => {
+                            if let Some(name) = act.strip_prefix("add ") {
+                                let mode = Attribute::Mode(Mode::from_raw_mode(0o644));
+                                view.set_attribute(&view.find(&path(name)).expect("find"), &mode).expect("chmod");
+                            }
+                            on_view(&bench, view, act);
+                        }
+                    }
+                }
+            });
+            let kept = bench.keep(&mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(_))), "{life}: {kept:?}");
+            assert_eq!(bench.text("b"), text, "{life}");
+            assert_clean(&bench.host());
+        }
+    });
+}
