@@ -350,6 +350,7 @@ impl View {
         let shows_below = self.shows_below(path);
         let stays = found.place == Place::Layer(top) && self.leave_unnamed(path, &found.stat);
         let layer = &mut self.layers[top];
+        layer.shared.dropped(path);
         // Neither a tree nor the last name of a copy: nothing is to be forgotten with it.
         if found.kind() != FileType::Directory
             && found.place == Place::Layer(top)

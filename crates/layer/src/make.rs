@@ -165,7 +165,9 @@ impl View {
         }
         self.copy_up(found, false)?;
         let top = self.layers.last().ok_or(Errno::ROFS)?.files.try_clone().map_err(log_error)?;
-        self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))
+        self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))?;
+        self.layers.last_mut().into_iter().for_each(|layer| layer.shared.linked(&found.path, path));
+        Ok(())
     }
 
     /// Makes an empty file without a name in the topmost layer, with the owner, mode and times of another.

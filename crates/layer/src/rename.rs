@@ -92,9 +92,10 @@ impl View {
             renameat_with(files, from.path.relative(), files, to.relative(), RenameFlags::EXCHANGE)?;
             let tree = &mut self.layers[top].tree;
             if let (Some(one), Some(two)) = (tree.take(&from.path), tree.take(to)) {
+                let is_dir = |node: &Node| matches!(node, Node::Dir(_));
+                self.layers[top].shared.exchanged((&from.path, is_dir(&one)), (to, is_dir(&two)));
                 self.set(to, one);
                 self.set(&from.path, two);
-                self.layers[top].shared.forget_names();
             }
             return Ok(());
         }

@@ -13,7 +13,10 @@ use rustix::{
     fs::{AtFlags, FileType, Mode, Stat, linkat, mkdirat, unlinkat},
     io::Errno,
 };
-use std::{collections::HashMap, os::fd::AsFd};
+use std::{
+    collections::{BTreeSet, HashMap},
+    os::fd::AsFd,
+};
 
 /// Where those without names are, beside the tree.
 const UNNAMED: &str = "unnamed";
@@ -24,7 +27,7 @@ pub(crate) struct Shared {
     is_known: bool,
     /// By device and number of the originals.
     copies: HashMap<(u64, u64), Shareable>,
-    /// One name of each.
+    /// By name.
     names: HashMap<TreePath, (u64, u64)>,
 }
 
@@ -34,31 +37,65 @@ struct Shareable {
     base: Stamp,
     /// The copy's number.
     ino: u64,
-    name: TreePath,
+    /// Its names, and some that it had: one that is not its own any more is seen when it is used. If there is none, the tree is gone through.
+    names: BTreeSet<TreePath>,
 }
 
 impl Shared {
-    fn set_name(&mut self, of: (u64, u64), name: TreePath) {
+    fn add_name(&mut self, of: (u64, u64), name: TreePath) {
         if let Some(copy) = self.copies.get_mut(&of) {
-            self.names.remove(&copy.name);
-            self.names.insert(name.clone(), of);
-            copy.name = name;
+            copy.names.insert(name.clone());
+            self.names.insert(name, of);
         }
+    }
+
+    fn take_name(&mut self, name: &TreePath) -> Option<(u64, u64)> {
+        let of = self.names.remove(name)?;
+        if let Some(copy) = self.copies.get_mut(&of) {
+            copy.names.remove(name);
+        }
+        Some(of)
+    }
+
+    /// A name is gone.
+    pub(crate) fn dropped(&mut self, name: &TreePath) {
+        self.take_name(name);
+    }
+
+    /// A name is one more of the file of another.
+    pub(crate) fn linked(&mut self, from: &TreePath, to: &TreePath) {
+        self.take_name(to);
+        if let Some(of) = self.names.get(from).copied() {
+            self.add_name(of, to.clone());
+        }
+    }
+
+    /// Takes the names of a file or of what is in a directory, as they will be.
+    fn take(&mut self, from: &TreePath, to: &TreePath, is_dir: bool) -> Vec<(TreePath, (u64, u64))> {
+        let names: Vec<TreePath> =
+            if is_dir { self.names.keys().filter(|name| name.is_within(from)).cloned().collect() } else { vec![from.clone()] };
+        names.iter().filter_map(|name| Some((to.join(name.below(from)?), self.take_name(name)?))).collect()
+    }
+
+    fn put(&mut self, names: Vec<(TreePath, (u64, u64))>) {
+        for (name, of) in names {
+            self.take_name(&name);
+            self.add_name(of, name);
+        }
+    }
+
+    /// Two names are exchanged.
+    pub(crate) fn exchanged(&mut self, (one, is_dir): (&TreePath, bool), (other, other_is_dir): (&TreePath, bool)) {
+        let (first, second) = (self.take(one, other, is_dir), self.take(other, one, other_is_dir));
+        self.put(first);
+        self.put(second);
     }
 
     /// A name of a file or a directory is another one now.
     pub(crate) fn moved(&mut self, from: &TreePath, to: &TreePath, is_dir: bool) {
-        if !is_dir {
-            let of = self.names.get(from).copied();
-            return of.map_or((), |of| self.set_name(of, to.clone()));
-        }
-        let below: Vec<_> = self.names.iter().filter_map(|(name, of)| Some((to.join(name.below(from)?), *of))).collect();
-        below.into_iter().for_each(|(name, of)| self.set_name(of, name));
-    }
-
-    /// They are looked for when one is needed.
-    pub(crate) fn forget_names(&mut self) {
-        self.is_known = false;
+        self.take_name(to);
+        let names = self.take(from, to, is_dir);
+        self.put(names);
     }
 }
 
@@ -106,7 +143,7 @@ impl Layer {
         for base in self.log.bases.values().flatten() {
             let of = (base.dev, base.ino);
             if let Some(ino) = originals.get(&of)
-                && let Some(before) = shared.copies.insert(of, Shareable { base: *base, ino: *ino, name: unnamed(*ino) })
+                && let Some(before) = shared.copies.insert(of, Shareable { base: *base, ino: *ino, names: BTreeSet::new() })
                 && before.base != *base
             {
                 // It was changed on the host after it was copied by the first name.
@@ -120,9 +157,14 @@ impl Layer {
                 && let Ok(stat) = self.at(path).stat()
                 && let Some(of) = numbers.get(&stat.st_ino)
             {
-                shared.set_name(*of, path.clone());
+                shared.add_name(*of, path.clone());
             }
         });
+        for (path, stat) in self.unnamed() {
+            if let Some(of) = numbers.get(&stat.st_ino) {
+                shared.add_name(*of, path);
+            }
+        }
         self.shared = shared;
     }
 
@@ -135,10 +177,17 @@ impl Layer {
             }
             // The host may have given its number to another file.
             let copy = self.shared.copies.get(&of).filter(|copy| copy.base.is_still(now))?;
+            let ino = copy.ino;
             // So may the layer's file system.
-            let is_its = self.log.copies.get(&copy.ino) == Some(&of);
-            if is_its && self.at(&copy.name).stat().is_ok_and(|stat| stat.st_ino == copy.ino) {
-                return Some((copy.name.clone(), copy.ino));
+            if self.log.copies.get(&ino) != Some(&of) || !self.log.linked.contains(&ino) {
+                self.shared.copies.remove(&of);
+                return None;
+            }
+            while let Some(name) = self.shared.copies.get(&of).and_then(|copy| copy.names.first()).cloned() {
+                if self.at(&name).stat().is_ok_and(|stat| stat.st_ino == ino) {
+                    return Some((name, ino));
+                }
+                self.shared.copies.get_mut(&of)?.names.remove(&name);
             }
             self.shared.is_known = false;
         }
@@ -179,11 +228,12 @@ impl View {
         let Ok(stat) = layer.at(&found.path).stat() else { return };
         let base = Stamp::new(&found.stat, true);
         if layer.shared.is_known {
-            let (of, copy) = ((base.dev, base.ino), Shareable { base, ino: stat.st_ino, name: found.path.clone() });
-            if let Some(before) = layer.shared.copies.insert(of, copy) {
-                layer.shared.names.remove(&before.name);
+            let of = (base.dev, base.ino);
+            if layer.shared.copies.get(&of).is_none_or(|copy| copy.base != base || copy.ino != stat.st_ino) {
+                layer.shared.copies.insert(of, Shareable { base, ino: stat.st_ino, names: BTreeSet::new() });
             }
-            layer.shared.names.insert(found.path.clone(), of);
+            layer.shared.take_name(&found.path);
+            layer.shared.add_name(of, found.path.clone());
         }
         if stat.st_nlink > 1 {
             let _ = unlinkat(&layer.files, unnamed(stat.st_ino).relative(), AtFlags::empty());
@@ -203,7 +253,7 @@ impl View {
             link()
         });
         if let Some(of) = layer.shared.names.get(path).copied() {
-            layer.shared.set_name(of, name.clone());
+            layer.shared.add_name(of, name.clone());
         }
         matches!(left, Ok(()) | Err(Errno::EXIST))
     }
