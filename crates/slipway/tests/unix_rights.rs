@@ -122,6 +122,36 @@ fn a_working_directory_below_one_that_can_not_be_searched() {
     assert_eq!(said, "a/b\nc (deleted)\n");
 }
 
+/// Of another user's process, by a name relative to its directory in /proc, which the server opens.
+const OTHERS: &str = r#"
+import errno, os, sys
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def looks(process):
+    os.chdir(f"/proc/{process}")
+    return [len(os.read(fd, 8)) if type(fd) is int else fd for fd in (tried(lambda: os.open(name, os.O_RDONLY)) for name in ("maps", "environ", "status"))], \
+        [tried(lambda: len(os.read(os.open(name, os.O_PATH), 8))) in ("EACCES", "EBADF") for name in ("maps", "environ")]
+print(looks(sys.argv[1])); print(looks(os.getpid())[0], tried(lambda: os.open(f"../{sys.argv[1]}/fd/1", os.O_RDONLY)))
+"#;
+
+#[test]
+fn one_who_becomes_another_user_sees_no_more_of_processes() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root becomes another user");
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    for net in [&[][..], &["--net-only"]] {
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "-q", "--discard"]).args(net).args(["--", "setpriv", "--reuid=65534", "--regid=65534"]);
+        command.args(["--clear-groups", "/usr/bin/python3", "-c", OTHERS, &std::process::id().to_string()]);
+        clean(command.env("XDG_STATE_HOME", dir.path()).current_dir("/"));
+        let ran = Running::start(command).finish();
+        let said = "(['EACCES', 'EACCES', 8], [True, True])\n[8, 8, 8] EACCES\n";
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (said, ""), "{net:?}");
+    }
+}
+
 #[test]
 fn a_layer_with_a_dark_directory_is_opened_and_compared() {
     let dir = tempfile::tempdir().expect("directory");

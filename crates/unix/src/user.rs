@@ -3,7 +3,7 @@
 use crate::{sys, tasks::status};
 use rustix::{
     fs::{Gid, Uid},
-    thread::set_thread_groups,
+    thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups},
 };
 use slipway_layer::Identity;
 use std::sync::{Mutex, PoisonError};
@@ -80,6 +80,29 @@ impl User {
     fn become_server(&self) {
         sys::set_file_user(self.own.0, self.own.1);
         let _ = set_thread_groups(&self.own.2);
+    }
+}
+
+/// While this is there, the server may open of a process in /proc no more than the user that it acts as: the kernel asks for rights to trace and to
+/// measure, which do not go with the user.
+#[derive(Debug)]
+pub(crate) struct Untracing(Option<CapabilitySets>);
+
+impl Untracing {
+    pub(crate) fn new() -> Self {
+        let own = capabilities(None).ok();
+        if let Some(own) = own {
+            let _ = set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..own });
+        }
+        Self(own)
+    }
+}
+
+impl Drop for Untracing {
+    fn drop(&mut self) {
+        if let Some(own) = self.0 {
+            let _ = set_capabilities(None, own);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     names::{PATH_MAX, ProcLinks},
     sys::by_proc,
     tasks::{Caller, read_bytes, read_string},
+    user::Untracing,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -381,11 +382,14 @@ impl Server {
         if is_for_kernel && !(writes(flags) && resolved.is_magic) {
             return Ok(Answer::Continue);
         }
-        if self.contain && !self.is_of_command(caller, &resolved.path) {
+        // What is open in another process is not for one that has become another user, and is held with the server's rights.
+        let is_own_only = self.contain || resolved.is_magic && self.view.caller.is_some();
+        if is_own_only && !self.is_of_command(caller, &resolved.path) {
             return Err(Errno::ACCESS);
         }
         let real = resolved.path.absolute();
         if !resolved.is_magic {
+            let _untracing = self.view.caller.as_ref().map(|_| Untracing::new());
             return Ok(Answer::Fd(openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty())?, cloexec));
         }
         // The link may lead elsewhere when it is followed again.
@@ -450,6 +454,7 @@ impl Server {
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
+        let _untracing = (is_kernels(&found.path) && self.view.caller.is_some()).then(Untracing::new);
         match if is_read { self.hand_over(found, flags, cloexec) } else { Err(Errno::ACCESS) } {
             Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => Ok(Answer::Fd(self.stand_in(found)?, cloexec)),
             reply => reply,
