@@ -187,3 +187,43 @@ fn a_directory_that_was_changed_and_moves_keeps_the_time_that_it_showed() {
         assert_eq!(time(view.shown(&view.find(&path("moved")).expect("find"))), shown);
     });
 }
+
+#[test]
+fn what_is_kept_by_parts_gives_no_time_to_a_directory_whose_names_stay() {
+    let make = |host: &Path| {
+        for name in ["d/one", "d/two"] {
+            fs::create_dir_all(host.join(name)).expect("mkdir");
+            fs::write(host.join(name).join("file"), "old").expect("write");
+        }
+        for name in ["d/one", "d/two", "d"] {
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(1000);
+            fs::File::open(host.join(name)).and_then(|dir| dir.set_modified(time)).expect("set");
+        }
+    };
+    let bench = Bench::over(make, |bench, view| {
+        for name in ["d/one/file", "d/two/file"] {
+            bench.put(view, name, "new");
+        }
+        bench.put(view, "d/new", "new");
+        bench.unlink(view, "d/new");
+        set(view, "d", 2000);
+    });
+    let time = |name: &str| fs::metadata(bench.host().join(name)).expect("stat").mtime();
+    for chosen in ["d/one", "d/two/file"] {
+        let kept = bench.store.keep("l", &bench.host(), &[path(chosen)], &mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+    }
+    assert_eq!(time("d"), 1000);
+    assert_eq!(changed(&bench), ["/d"]);
+    assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(1))));
+    assert_eq!(time("d"), 2000);
+    assert!(time("d/one") > 2000, "a file was replaced in it");
+
+    let bench = Bench::over(make, |bench, view| {
+        ["d/one/file", "d/two/file"].iter().for_each(|name| bench.put(view, name, "new"));
+    });
+    let kept = bench.store.keep("l", &bench.host(), &[path("d/one")], &mut || {});
+    assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+    assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(1))));
+    assert_eq!(fs::metadata(bench.host().join("d")).expect("stat").mtime(), 1000);
+}

@@ -17,7 +17,7 @@ use crate::{
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{AtFlags, Mode, unlinkat},
+    fs::{AtFlags, Mode, unlinkat, utimensat},
     io::Errno,
 };
 use std::collections::HashSet;
@@ -81,7 +81,7 @@ impl Layer {
     fn release(&mut self, files: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
         let parent = path.parent();
         let (dir, at) = (at(files, &parent), at(files, path));
-        let remove = || with_rights(dir, || remove_tree(at));
+        let remove = || keeping_times(dir, || with_rights(dir, || remove_tree(at)));
         match self.tree.look(path).node {
             Some(Node::Whiteout | Node::Leaf) => {
                 if let Ok(stat) = at.stat()
@@ -98,7 +98,7 @@ impl Layer {
                     Err(Errno::NOENT) => Ok(()),
                     unlinked => unlinked,
                 };
-                with_rights(at, || MARKS.into_iter().try_for_each(unmark))?;
+                keeping_times(at, || with_rights(at, || MARKS.into_iter().try_for_each(unmark)))?;
                 let stat = at.stat()?;
                 if is_empty {
                     self.log.add(Line::Gone { ino: stat.st_ino }).map_err(log_error)?;
@@ -129,6 +129,16 @@ impl Layer {
         let ino = at(files, path).stat()?.st_ino;
         self.log.add(Line::Copy { of: (base.dev, base.ino), ino, linked: false }).map_err(log_error)
     }
+}
+
+/// Changes names in a directory of the layer, whose times say when a program did: that counts when the rest is kept.
+fn keeping_times(dir: At<'_>, act: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    let before = dir.stat();
+    act()?;
+    if let Ok(before) = before {
+        let _ = utimensat(dir.dir, dir.name, &copy::times(&before), AtFlags::SYMLINK_NOFOLLOW);
+    }
+    Ok(())
 }
 
 fn at<'a>(files: &'a OwnedFd, path: &'a TreePath) -> At<'a> {
