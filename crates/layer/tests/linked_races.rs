@@ -9,6 +9,7 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
+    process::Command,
 };
 
 mod common;
@@ -130,28 +131,36 @@ fn an_edit_after_a_keep_that_died_is_none_of_the_layers() {
     }
 }
 
-/// Two file systems number their files alike. The test runs itself where it can mount them.
+/// Whether mounts can be made here: a test that needs some runs itself again where it can.
+fn can_mount(test: &str) -> bool {
+    const INSIDE: &str = "SLIPWAY_TEST_MOUNTS";
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let args = ["--user", "--map-root-user", "--mount"];
+    let args = if rustix::process::geteuid().is_root() { &args[2..] } else { &args[..] };
+    let unshare = |command: &mut Command| command.env(INSIDE, "1").output().expect("unshare");
+    if !unshare(Command::new("unshare").args(args).arg("true")).status.success() {
+        eprintln!("skipped: no mounts can be made here");
+        return false;
+    }
+    let program = std::env::current_exe().expect("program");
+    let out = unshare(Command::new("unshare").args(args).arg(program).args(["--exact", test, "--nocapture"]));
+    assert!(out.status.success(), "{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    false
+}
+
+fn mount(program: &str, args: &[&str], at: &Path) {
+    assert!(Command::new(program).args(args).arg(at).status().expect(program).success(), "{program}");
+}
+
+/// Two file systems number their files alike.
 #[test]
 fn files_of_two_file_systems_with_the_same_number() {
-    const INSIDE: &str = "SLIPWAY_TEST_MOUNTS";
     let _one = one_at_a_time();
-    if std::env::var_os(INSIDE).is_none() {
-        let name = "files_of_two_file_systems_with_the_same_number";
-        let unshare = |command: &mut std::process::Command| command.env(INSIDE, "1").output().expect("unshare");
-        let args = ["--user", "--map-root-user", "--mount"];
-        let args = if rustix::process::geteuid().is_root() { &args[2..] } else { &args[..] };
-        if !unshare(std::process::Command::new("unshare").args(args).arg("true")).status.success() {
-            eprintln!("skipped: no mounts can be made here");
-            return;
-        }
-        let program = std::env::current_exe().expect("program");
-        let out = unshare(std::process::Command::new("unshare").args(args).arg(program).args(["--exact", name, "--nocapture"]));
-        assert!(out.status.success(), "{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    if !can_mount("files_of_two_file_systems_with_the_same_number") {
         return;
     }
-    let mount = |program: &str, args: &[&str], at: &Path| {
-        assert!(std::process::Command::new(program).args(args).arg(at).status().expect(program).success(), "{program}");
-    };
     for (life, expected) in [
         ("put m1/a; put m2/a", ["m1/a=put", "m1/b=put", "m2/a=put", "m2/b=put"].as_slice()),
         ("add m1/a; mv m1/a m1/d; add m2/a; mv m2/a m2/d", &["m1/d=xmore", "m1/b=xmore", "m2/d=xmore", "m2/b=xmore"]),
@@ -276,4 +285,34 @@ fn a_file_is_written_that_goes_with_a_directory_which_is_read_only() {
             assert_clean(&bench.host());
         }
     });
+}
+
+/// On overlayfs a file of the lower directory becomes another one by being linked, and is none that keep knows any more.
+#[test]
+fn on_overlayfs_a_further_name_is_a_copy() {
+    let _one = one_at_a_time();
+    if !can_mount("on_overlayfs_a_further_name_is_a_copy") {
+        return;
+    }
+    for (life, expected) in [("ln a d", ["a=a", "b=a", "d=a"]), ("ln a d; rm d; ln a e", ["a=a", "b=a", "e=a"])] {
+        let make = |host: &Path| {
+            let dir = host.parent().expect("a directory").join("mounted");
+            fs::create_dir(&dir).expect("mkdir");
+            mount("mount", &["-t", "tmpfs", "none"], &dir);
+            ["lower", "upper", "work"].iter().for_each(|name| fs::create_dir(dir.join(name)).expect("mkdir"));
+            fill(&dir.join("lower"));
+            let dir = dir.display();
+            let options = format!("lowerdir={dir}/lower,upperdir={dir}/upper,workdir={dir}/work");
+            mount("mount", &["-t", "overlay", "overlay", "-o", &options], host);
+        };
+        let bench = Bench::over(make, |_, _| {});
+        bench.change(|view| life.split("; ").for_each(|act| on_view(&bench, view, act)));
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(_))), "{life}: {kept:?}");
+        for (name, text) in expected.iter().map(|each| each.split_once('=').expect("a text")) {
+            assert_eq!(bench.text(name), text, "{life}: {name}");
+        }
+        assert_clean(&bench.host());
+        [bench.host(), bench.dir.path().join("mounted")].iter().for_each(|dir| mount("umount", &[], dir));
+    }
 }

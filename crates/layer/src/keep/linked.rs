@@ -6,13 +6,14 @@ use super::{
     rights::{Closed, is_closed},
 };
 use crate::{
+    copy::At,
     log::Stamp,
     path::TreePath,
     store::Error,
     view::{Found, Place, View},
 };
 use rustix::{
-    fs::{FileType, Stat},
+    fs::{FileType, Mode, OFlags, Stat, fstatfs, openat},
     io::Errno,
     process::{getegid, geteuid, getgroups},
 };
@@ -120,7 +121,7 @@ impl<'a> Linked<'a> {
         let fits = match self.differs(of, copy) {
             // Who may not read it may not give it names either.
             Err(Errno::ACCESS | Errno::PERM) => Ok(false),
-            Ok(false) => Ok(true),
+            Ok(false) => keeps_number(self.view.at(Place::Host, self.files[&of].name())),
             Ok(true) => self.write(of, copy),
             Err(error) => Err(error),
         };
@@ -190,6 +191,15 @@ impl<'a> Linked<'a> {
         self.expected.insert(file.name().clone(), file.now);
         file.name().clone()
     }
+}
+
+/// Whether a file stays the same one when it is linked: overlayfs may make another one of that name then.
+fn keeps_number(file: At<'_>) -> Result<bool, Errno> {
+    const OVERLAYFS: u64 = 0x794c_7630;
+    let fd = openat(file.dir, file.name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between machines")]
+    let kind = fstatfs(&fd)?.f_type as u64;
+    Ok(kind != OVERLAYFS)
 }
 
 fn rank(view: &View, path: &TreePath, now: &Stat) -> Rank {
