@@ -201,6 +201,12 @@ pub fn wait(
     timeout: Option<Duration>,
     kernel: &mut dyn Kernel,
 ) -> Result<usize, Errno> {
+    if let ([member], []) = (&mut *members, &*others)
+        && member.stream.is_quiet()
+        && let Some(result) = wait_quietly(member, timeout, kernel)
+    {
+        return result;
+    }
     let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
     let mut won = Won::Looking;
     let mut spun = None;
@@ -243,6 +249,27 @@ pub fn wait(
         }
         won = Won::Sleeping;
     }
+}
+
+/// All that a wait for a connection alone is before there is a line: the kernel's. No thread gets the line while this one is counted as a sleeper.
+/// None: one has just got it.
+fn wait_quietly(member: &mut Member<'_>, timeout: Option<Duration>, kernel: &mut dyn Kernel) -> Option<Result<usize, Errno>> {
+    let mut entries = [PollEntry { fd: member.fd.as_raw_fd(), events: member.want.bits() as i16, revents: 0 }];
+    let frame = (&raw const entries).addr();
+    get_up_at_last(frame);
+    let (lying, _) = member.stream.enter(member.want, frame);
+    if !member.stream.is_quiet() {
+        return None;
+    }
+    member.stream.note_wait();
+    let result = kernel.poll(&mut entries, timeout);
+    lying.get_up(false);
+    member.got = PollFlags::from_bits_retain(entries[0].revents as u16);
+    if matches!(result, Ok(1..)) {
+        member.stream.settle_wait(Won::Sleeping, None);
+        member.stream.allot(u64::MAX);
+    }
+    Some(result)
 }
 
 /// Waits for ports for a moment, if all members go over them and the deadline is not near. True when something stirs. A busy connection that

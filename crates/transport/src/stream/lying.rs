@@ -116,8 +116,8 @@ impl Stream {
         (lying, set)
     }
 
-    /// And whether it is the first.
-    fn enter(&self, want: PollFlags, frame: usize) -> (Lying<'_>, bool) {
+    /// As [`Stream::lie_down`], before the flags are armed; and whether it is the first.
+    pub(crate) fn enter(&self, want: PollFlags, frame: usize) -> (Lying<'_>, bool) {
         if want.intersects(OUTPUT) {
             self.state.common.writers.fetch_add(1, Relaxed);
         }

@@ -57,11 +57,9 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
-        if let [to] = to
-            && how.bare
-            && !how.peek
+        if !how.peek
             && self.is_quiet()
-            && let Some(result) = self.receive_quietly(fd, to)
+            && let Some(result) = self.receive_quietly(fd, to, how)
         {
             return result;
         }
@@ -77,27 +75,29 @@ impl Stream {
     }
 
     /// All that a receive is before there is a line: the kernel's, counted. None: another thread has just got one.
-    fn receive_quietly(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Option<Result<Received, Errno>> {
+    fn receive_quietly(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Option<Result<Received, Errno>> {
         let rx = &self.state.rx;
         let guard = self.lock_receiving(Some(fd));
         if !self.is_quiet() {
             return None;
         }
         let change = Change::begin(&rx.unfinished);
-        let result = recv(fd, to, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes);
-        if let Ok(bytes) = result {
-            add(&rx.socket_bytes, bytes as u64);
-            drop(change);
-            add(&self.counts.received, bytes as u64);
-            self.count_use(bytes);
-            if !self.is_quiet() {
-                drop(guard);
-                self.tell_sets();
+        let result = receive_simply(fd, to, how);
+        match &result {
+            Ok(got) => {
+                add(&rx.socket_bytes, got.bytes as u64);
+                drop(change);
+                add(&self.counts.received, got.bytes as u64);
+                self.count_use(got.bytes);
+                if !self.is_quiet() {
+                    drop(guard);
+                    self.tell_sets();
+                }
             }
-        } else if result == Err(Errno::CONNRESET) {
-            rx.reset_told.store(1, Relaxed);
+            Err(Errno::CONNRESET) => rx.reset_told.store(1, Relaxed),
+            Err(_) => {}
         }
-        Some(result.map(|bytes| Received { bytes, ..Received::default() }))
+        Some(result)
     }
 
     /// Whether a receive finds nothing, as far as can be told at a glance.
@@ -263,10 +263,7 @@ impl Stream {
         let rx = &self.state.rx;
         let _change = Change::begin(&rx.unfinished);
         let Some(segment) = self.line() else {
-            let got = match to {
-                [to] if how.bare => receive_bare(fd, to, how)?,
-                to => receive_socket(fd, to, usize::MAX, how)?,
-            };
+            let got = receive_simply(fd, to, how)?;
             if !how.peek {
                 add(&rx.socket_bytes, got.bytes as u64);
             }
@@ -493,10 +490,14 @@ fn peek_length(fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>]) -> Result<usize, E
     Ok(recvmsg(fd, to, &mut none, RecvFlags::PEEK | RecvFlags::DONTWAIT)?.bytes)
 }
 
-/// Receives from the socket without blocking, by a call that costs little more than read(2): recvmsg(2) copies a header in and out.
-fn receive_bare(fd: BorrowedFd<'_>, to: &mut [u8], how: How) -> Result<Received, Errno> {
+/// Receives from the socket without blocking, if it can by a call that costs little more than read(2): recvmsg(2) copies a header in and out.
+fn receive_simply(fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
+    let [to] = to else { return receive_socket(fd, to, usize::MAX, how) };
+    if !how.bare {
+        return receive_socket(fd, std::slice::from_mut(to), usize::MAX, how);
+    }
     let peek = if how.peek { RecvFlags::PEEK } else { RecvFlags::empty() };
-    let (bytes, _) = recv(fd, to, RecvFlags::DONTWAIT | peek)?;
+    let (bytes, _) = recv(fd, &mut **to, RecvFlags::DONTWAIT | peek)?;
     Ok(Received { bytes, ..Received::default() })
 }
 

@@ -40,9 +40,8 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.send_messages(end, fd, from);
         }
-        if let ([bytes], []) = (from, descriptors)
-            && self.is_quiet()
-            && let Some(result) = self.send_quietly(fd, bytes)
+        if self.is_quiet()
+            && let Some(result) = self.send_quietly(fd, from, descriptors)
         {
             return result;
         }
@@ -57,14 +56,19 @@ impl Stream {
     }
 
     /// All that a send is before there is a line: the kernel's, counted. None: another thread has just got one.
-    fn send_quietly(&self, fd: BorrowedFd<'_>, from: &[u8]) -> Option<Result<usize, Errno>> {
+    fn send_quietly(
+        &self,
+        fd: BorrowedFd<'_>,
+        from: &[IoSlice<'_>],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Option<Result<usize, Errno>> {
         let tx = &self.state.tx;
         let guard = self.lock_sending(Some(fd));
         if !self.is_quiet() {
             return None;
         }
         let change = Change::begin(&tx.unfinished);
-        let result = send(fd, from, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        let result = send_socket(fd, from, descriptors);
         if let Ok(bytes) = result {
             add(&tx.socket_bytes, bytes as u64);
             drop(change);
