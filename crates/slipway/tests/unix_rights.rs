@@ -152,6 +152,36 @@ fn one_who_becomes_another_user_sees_no_more_of_processes() {
     }
 }
 
+/// A child becomes another user, and asks for what may only be named to it; while it is there, root's calls are the next ones.
+const NAMES_ONLY: &str = r#"
+import os
+ready, tell = os.pipe(); wait, done = os.pipe()
+if os.fork() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+    os.close(done); os.chdir(f"/proc/{os.getppid()}"); os.open("environ", os.O_PATH); os.write(tell, b"x"); os.read(wait, 1); os._exit(0)
+os.read(ready, 1)
+with open("file", "a") as file: file.write("two\n")
+open("new", "w").close(); os.chown("new", 1234, 1234)
+print([(os.stat(name).st_uid, os.stat(name).st_gid) for name in ("file", "new")])
+"#;
+
+#[test]
+fn root_keeps_its_rights_when_another_user_may_only_name_a_file() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root becomes another user");
+    }
+    for net in [&[][..], &["--net-only"]] {
+        let dir = tempfile::tempdir().expect("directory");
+        fs::write(dir.path().join("file"), "one\n").expect("write");
+        std::os::unix::fs::chown(dir.path().join("file"), Some(1234), Some(1234)).expect("chown");
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "-q", "--discard"]).args(net).args(["--", "/usr/bin/python3", "-c", NAMES_ONLY]);
+        clean(command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path()));
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("[(1234, 1234), (1234, 1234)]\n", ""), "{net:?}");
+    }
+}
+
 #[test]
 fn a_layer_with_a_dark_directory_is_opened_and_compared() {
     let dir = tempfile::tempdir().expect("directory");

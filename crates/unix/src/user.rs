@@ -5,8 +5,16 @@ use rustix::{
     fs::{Gid, Uid},
     thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups},
 };
-use slipway_layer::Identity;
-use std::sync::{Mutex, PoisonError};
+use slipway_layer::{Identity, View};
+use std::{
+    cell::Cell,
+    sync::{Mutex, PoisonError},
+};
+
+thread_local! {
+    /// See [`untraced`].
+    static UNTRACED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A caller that is not the server's own user. The server has its rights while this is there.
 #[derive(Debug)]
@@ -83,31 +91,23 @@ impl User {
     }
 }
 
-/// While this is there, the server may open of a process in /proc no more than the user that it acts as: the kernel asks for rights to trace and to
-/// measure, which do not go with the user.
-#[derive(Debug)]
-pub(crate) struct Untracing(Option<CapabilitySets>);
-
-impl Untracing {
-    pub(crate) fn new() -> Self {
-        let own = capabilities(None).ok();
-        if let Some(own) = own {
-            let _ = set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..own });
-        }
-        Self(own)
-    }
-}
-
-impl Drop for Untracing {
-    fn drop(&mut self) {
-        if let Some(own) = self.0 {
-            let _ = set_capabilities(None, own);
-        }
-    }
+/// Looks at a process in /proc, and sees no more of it than the user that the server acts as: the kernel asks for rights to trace and to measure,
+/// which do not go with the user. Root has them.
+pub(crate) fn untraced<T>(view: &View, look: impl FnOnce() -> T) -> T {
+    let is_other = view.caller.as_ref().is_some_and(|caller| !caller.owner().0.is_root());
+    let Some(own) = is_other.then(|| capabilities(None).ok()).flatten() else { return look() };
+    let _ = set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..own });
+    UNTRACED.set(true);
+    let seen = look();
+    UNTRACED.set(false);
+    let _ = set_capabilities(None, own);
+    seen
 }
 
 impl Identity for User {
     fn elevate(&self) {
+        // The server could not become this user again, and would then lose rights of its own: copies would get the wrong owner.
+        assert!(!UNTRACED.get(), "the server is to see less");
         let mut depth = self.depth.lock().unwrap_or_else(PoisonError::into_inner);
         *depth += 1;
         if *depth == 1 {

@@ -6,7 +6,7 @@ use crate::{
     names::{PATH_MAX, ProcLinks},
     sys::by_proc,
     tasks::{Caller, read_bytes, read_string},
-    user::Untracing,
+    user::untraced,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -389,8 +389,8 @@ impl Server {
         }
         let real = resolved.path.absolute();
         if !resolved.is_magic {
-            let _untracing = self.view.caller.as_ref().map(|_| Untracing::new());
-            return Ok(Answer::Fd(openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty())?, cloexec));
+            let open = || openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty());
+            return Ok(Answer::Fd(untraced(&self.view, open)?, cloexec));
         }
         // The link may lead elsewhere when it is followed again.
         let flags = flags - OFlags::NOFOLLOW;
@@ -454,8 +454,8 @@ impl Server {
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
-        let _untracing = (is_kernels(&found.path) && self.view.caller.is_some()).then(Untracing::new);
-        match if is_read { self.hand_over(found, flags, cloexec) } else { Err(Errno::ACCESS) } {
+        let open = || self.hand_over(found, flags, cloexec);
+        match if is_read { untraced(&self.view, open) } else { Err(Errno::ACCESS) } {
             Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => Ok(Answer::Fd(self.stand_in(found)?, cloexec)),
             reply => reply,
         }
