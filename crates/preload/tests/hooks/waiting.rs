@@ -12,9 +12,11 @@ use slipway_transport::status::Transport;
 
 use crate::support::{
     Fd, Server,
-    calls::{Answer, call, errno, good, outcome, pipe, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
+    calls::{
+        Answer, call, errno, good, outcome, pipe, poll, read_once, read_up_to, ready, set_nonblocking, until_asleep, write_all,
+    },
     connection::watch,
-    hooked,
+    hooked, hooked_with,
     watchdog::Step,
 };
 
@@ -68,6 +70,31 @@ fn a_connection_that_hung_up_is_no_exception() {
         let writer = thread::spawn(move || write_all(input, b"!"));
         assert_eq!(ready(None), (1, [[true, false], [false; 2]]));
         writer.join().expect("writes");
+    });
+}
+
+#[test]
+fn a_connection_moves_when_nobody_sleeps_on_its_socket() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("poll, while another thread writes");
+        let server = Server::listen();
+        let c = server.fresh_connection();
+        let (tell, told) = mpsc::channel();
+        let sleeper = thread::spawn(move || {
+            tell.send(call!(syscall(libc::SYS_gettid))).expect("the test waits");
+            poll(&[(c.client, POLLIN)], -1)
+        });
+        until_asleep(told.recv().expect("its number"));
+        for _ in 0..100 {
+            write_all(c.client, b"?");
+            assert_eq!(read_up_to(c.server, 1), b"?");
+        }
+        assert_eq!(server.transports(), [Transport::Socket]);
+        write_all(c.server, b"!");
+        assert_eq!(sleeper.join().expect("wakes"), Ok(vec![POLLIN]));
+        assert_eq!(read_up_to(c.client, 1), b"!");
+        (0..1000).for_each(|_| c.exchange());
+        assert_eq!(server.transports(), [Transport::Ring]);
     });
 }
 
