@@ -21,7 +21,7 @@ use rustix::{
     },
     io::Errno,
 };
-use std::ffi::CStr;
+use std::{collections::HashMap, ffi::CStr};
 
 /// A change of a file's attributes.
 #[derive(Debug)]
@@ -391,18 +391,20 @@ impl View {
     pub(crate) fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
         let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
         let at = At { dir: work.as_fd(), name: temporary };
-        let forgotten = self.forget_below(&mut Way::from(at.dir)?, at.name);
+        let forgotten = self.forget_below(&mut Way::from(at.dir)?, at.name, &mut HashMap::new());
         remove_tree(at)?;
         forgotten
     }
 
-    fn forget_below(&mut self, way: &mut Way, name: &[u8]) -> Result<(), Errno> {
+    /// `met` has its files by number, with as many names as are not gone through: one may have all its names there.
+    fn forget_below(&mut self, way: &mut Way, name: &[u8], met: &mut HashMap<u64, Stat>) -> Result<(), Errno> {
         let stat = At { dir: way.here(), name }.stat()?;
-        self.forget_copy(&stat)?;
         if file_type(&stat) != FileType::Directory {
-            return Ok(());
+            let stat = *met.entry(stat.st_ino).and_modify(|met| met.st_nlink -= 1).or_insert(stat);
+            return self.forget_copy(&stat);
         }
-        way.within(name, |way| copy::names(way.here())?.iter().try_for_each(|name| self.forget_below(way, name)))
+        self.forget_copy(&stat)?;
+        way.within(name, |way| copy::names(way.here())?.iter().try_for_each(|name| self.forget_below(way, name, met)))
     }
 
     /// A file of the layer loses a name: with the last one its number is free for another file.

@@ -47,6 +47,9 @@ impl View {
             made
         };
         self.set(path, node);
+        // Its number may be one of a copy that went without being noticed. A further name of a copy has others.
+        let stat = self.at(Place::Layer(top), path).stat()?;
+        self.forget_copy(&stat)?;
         Ok(made)
     }
 

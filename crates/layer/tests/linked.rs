@@ -1,6 +1,6 @@
 //! Files of the host's that have several names: what a layer does with them is kept as it would have been on the host.
 
-use rustix::fs::{Gid, Uid};
+use rustix::fs::{CWD, Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use slipway_layer::{Error, Kept, TreePath};
 use slipway_test_support::forked;
@@ -222,4 +222,19 @@ fn what_a_death_left_of_a_copy_that_loses_its_name() {
         });
         assert_kept(&bench, life);
     }
+}
+
+#[test]
+fn a_new_file_with_the_number_of_a_copy_is_none() {
+    let _one = one_at_a_time();
+    let bench = Bench::over(fill, |bench, view| on_view(bench, view, "add a"));
+    let aside = bench.dir.path().join("aside");
+    bench.change(|view| {
+        // As if the file system had given the number to it.
+        fs::rename(bench.store.dir().join("l/files/a"), &aside).expect("rename");
+        let made = view.make_with(&path("new"), |dir, name| rustix::fs::renameat(CWD, &aside, dir, name));
+        made.expect("make");
+        let new = view.find(&path("new")).expect("find");
+        assert_eq!(view.shown(&new).st_ino, new.stat.st_ino);
+    });
 }

@@ -1,6 +1,7 @@
 //! Files of the host's that have several names, where others change them meanwhile, or may not be changed as they are.
 
-use rustix::fs::{Gid, Mode, Uid};
+use rustix::fs::{Gid, Mode, RenameFlags, Uid};
+use rustix::io::Errno;
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use slipway_layer::{Attribute, Error, Kept};
 use slipway_test_support::forked;
@@ -315,4 +316,27 @@ fn on_overlayfs_a_further_name_is_a_copy() {
         assert_clean(&bench.host());
         [bench.host(), bench.dir.path().join("mounted")].iter().for_each(|dir| mount("umount", &[], dir));
     }
+}
+
+/// The numbers of copies that go are free for other files.
+#[test]
+fn a_file_of_which_all_names_were_in_a_rename_that_failed_is_not_written() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        let make = |host: &Path| {
+            fill(host);
+            fs::hard_link(host.join("a"), host.join("sub/d")).expect("link");
+            fs::write(host.join("sub/z"), "secret").expect("write");
+            fs::set_permissions(host.join("sub/z"), PermissionsExt::from_mode(0o000)).expect("chmod");
+        };
+        let bench = Bench::over(make, |_, _| {});
+        bench.change(|view| {
+            let found = view.find(&path("sub")).expect("find");
+            assert_eq!(view.rename(&found, &path("moved"), RenameFlags::empty()), Err(Errno::ACCESS));
+            assert_eq!(view.top().expect("a layer").copies().count(), 0);
+            (0..8).for_each(|number| bench.put(view, &format!("new{number}"), "new"));
+        });
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(8))));
+        assert_eq!((bench.text("a"), fs::metadata(bench.host().join("new0")).expect("stat").nlink()), ("a".to_owned(), 1));
+    });
 }
