@@ -248,7 +248,8 @@ impl View {
     }
 
     /// Makes a copy of a file in the topmost layer, where it is not one of it already; a directory gets attributes of its own.
-    /// `is_empty` leaves the contents out.
+    /// `is_empty` leaves the contents out, but of a copy that another name of the file has: that one is for the caller to cut, who may not be
+    /// one that may write it.
     ///
     /// # Errors
     /// EROFS; those of reading and writing files; EAGAIN as in [`Self::open_to_read`].
@@ -266,11 +267,7 @@ impl View {
         self.scaffold(&path.parent())?;
         self.note_base(path)?;
         let temporary = self.layers[top].temporary();
-        if self.link_shared(found, &temporary) {
-            if is_empty {
-                truncate(self.in_work(top, &temporary), 0)?;
-            }
-        } else {
+        if !self.link_shared(found, &temporary) {
             let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
             let source = || (!is_empty).then(|| self.open_to_read(found)).transpose();
             if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, source) {
@@ -423,11 +420,13 @@ impl View {
     /// EPERM if this user doesn't own it, and those of the calls.
     pub fn set_attribute(&mut self, found: &Found, attribute: &Attribute<'_>) -> Result<(), Errno> {
         let path = &found.path;
+        let mut is_copied = false;
         let place = if self.is_through(path) {
             Place::Host
         } else {
             let top = self.top_place()?;
             self.may_set(found, attribute)?;
+            is_copied = found.place != top && !self.has_copy(found);
             self.copy_up(found, matches!(attribute, Attribute::Size(0)))?;
             top
         };
@@ -445,6 +444,8 @@ impl View {
             }
             Attribute::SetXattr(name, value, flags) => fs::lsetxattr(at.by_proc(), *name, value, *flags),
             Attribute::RemoveXattr(name) => fs::lremovexattr(at.by_proc(), *name),
+            // What may be done to the original may be done to its copy, whoever that belongs to.
+            Attribute::Size(size) if is_copied => with_rights(at, || truncate(at, *size)),
             Attribute::Size(size) => truncate(at, *size),
         }
     }
@@ -478,7 +479,7 @@ impl View {
 
 fn truncate(at: At<'_>, size: u64) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    fs::ftruncate(with_rights(at, || openat(at.dir, at.name, flags, Mode::empty()))?, size)
+    fs::ftruncate(openat(at.dir, at.name, flags, Mode::empty())?, size)
 }
 
 /// Device and number.

@@ -214,6 +214,11 @@ impl View {
         layer.shared_copy(&Stamp::new(&found.stat, true))
     }
 
+    /// Whether the layer has a copy of this file of the host's, under another name of it.
+    pub(crate) fn has_copy(&mut self, found: &Found) -> bool {
+        self.copy_of_linked(found).is_some()
+    }
+
     /// Whether two names are of one file of the host's, of which the layer has a copy under one of them.
     pub(crate) fn is_copy_and_original(&mut self, one: &Found, other: &Found) -> bool {
         let mut is_copy = |copy: &Found, original: &Found| {

@@ -3,7 +3,7 @@
 use rustix::fs::{Gid, Mode, RenameFlags, Uid};
 use rustix::io::Errno;
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use slipway_layer::{Attribute, Error, Kept};
+use slipway_layer::{Attribute, Error, Kept, View};
 use slipway_test_support::forked;
 use std::{
     fs,
@@ -338,5 +338,24 @@ fn a_file_of_which_all_names_were_in_a_rename_that_failed_is_not_written() {
         });
         assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(8))));
         assert_eq!((bench.text("a"), fs::metadata(bench.host().join("new0")).expect("stat").nlink()), ("a".to_owned(), 1));
+    });
+}
+
+#[test]
+fn what_may_not_be_written_by_one_name_is_not_cut_by_another() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        let bench = Bench::over(fill, |_, view| {
+            let find = |view: &View, name: &str| view.find(&path(name)).expect("find");
+            let mode = Attribute::Mode(Mode::from_raw_mode(0o444));
+            view.set_attribute(&find(view, "a"), &mode).expect("chmod");
+            // An open is to cut it itself.
+            view.copy_up(&find(view, "b"), true).expect("copy");
+            for size in [0, 3] {
+                assert_eq!(view.set_attribute(&find(view, "sub/c"), &Attribute::Size(size)), Err(Errno::ACCESS));
+            }
+        });
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(_))));
+        assert_eq!(bench.text("b"), "a");
     });
 }

@@ -389,7 +389,8 @@ impl Bench {
             Some(found) => {
                 view.copy_up(&found, true).expect("copy");
                 let found = view.find(&resolved.path).expect("find");
-                rustix::fs::openat(view.root(found.place), found.path.relative(), OFlags::WRONLY, Mode::empty()).expect("open")
+                let flags = OFlags::WRONLY | OFlags::TRUNC;
+                rustix::fs::openat(view.root(found.place), found.path.relative(), flags, Mode::empty()).expect("open")
             }
         };
         fs::File::from(file).write_all(text.as_bytes()).expect("write");
