@@ -276,7 +276,12 @@ impl View {
             }
             self.enter_copy(&temporary, found)?;
         }
-        self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), path))?;
+        let placed = self.put(top, &temporary, self.at(Place::Layer(top), &path.parent()), self.at(Place::Layer(top), path));
+        if let Err(error) = placed {
+            // A copy would have one name more than are known.
+            let _ = self.retire(&temporary);
+            return Err(error);
+        }
         self.set(path, Node::Leaf);
         self.share(found);
         Ok(())

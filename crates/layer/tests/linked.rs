@@ -238,3 +238,20 @@ fn a_new_file_with_the_number_of_a_copy_is_none() {
         assert_eq!(view.shown(&new).st_ino, new.stat.st_ino);
     });
 }
+
+#[test]
+fn a_name_that_cant_be_put_in_place_leaves_the_copy_none() {
+    let _one = one_at_a_time();
+    let bench = Bench::over(fill, |_, _| {});
+    bench.change(|view| {
+        ["add a", "put sub/new", "rm sub/new"].iter().for_each(|act| on_view(&bench, view, act));
+        let files = bench.store.dir().join("l/files");
+        fs::rename(files.join("sub"), files.join("aside")).expect("rename");
+        let found = view.find(&path("sub/c")).expect("find");
+        view.copy_up(&found, false).expect_err("it has no place");
+        assert_eq!(fs::metadata(files.join("a")).expect("stat").nlink(), 1);
+        fs::rename(files.join("aside"), files.join("sub")).expect("rename");
+        ["rm a", "put zz"].iter().for_each(|act| on_view(&bench, view, act));
+    });
+    assert_kept(&bench, "add a; rm a");
+}
