@@ -91,8 +91,9 @@ layout! {
     /// The file is a copy of the host's in the topmost layer, on the same file system: of its attributes, only the number is not what the kernel says. A directory is
     /// as with `FILE_SERVED`.
     FILE_COPY = 3;
-    /// What a file is that only stands for one which the server knows: regular, and a mode that no other has.
-    STANDS_FOR = 0o107_400;
+    /// What a file is that only stands for one which the server knows: regular, and a mode that hardly another has. The kernel takes the bits for
+    /// set-uid and set-gid away when somebody tries to write.
+    STANDS_FOR = 0o101_400;
     /// Both kinds of hashes are within so many places of their first, in the last of the three.
     PROBES = 64;
     /// The numbers that programs see of those files, in the same places; 0 where the place is free.

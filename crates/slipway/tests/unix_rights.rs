@@ -213,6 +213,8 @@ def look(name):
     mode, here = stat.S_IMODE(os.stat(name).st_mode), os.getcwd()
     fd = tried(lambda: os.open(name, os.O_PATH | os.O_NOFOLLOW))
     if isinstance(fd, str): return print(name, fd)
+    # What it says of that, it is the same afterwards.
+    tried(lambda: os.write(fd, b\"x\"))
     by, seen = \"/proc/self/fd/%d\" % fd, os.fstat(fd)
     print(oct(seen.st_mode), seen.st_ino == os.stat(name).st_ino, os.readlink(by) == os.path.abspath(name), end=\" \")
     for act in [lambda: os.read(fd, 1), lambda: os.fchmod(fd, 0o600), lambda: os.listdir(by)]: print(tried(act), end=\" \")
