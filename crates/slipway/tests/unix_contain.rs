@@ -58,7 +58,7 @@ fn what_is_outside_is_not_reached() {
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert_eq!(
         ran.stdout.lines().filter(|line| line.ends_with(": refused")).count(),
-        if rustix::process::getuid().is_root() { 23 } else { 22 },
+        if rustix::process::getuid().is_root() { 25 } else { 24 },
         "{}",
         ran.stdout
     );

@@ -122,7 +122,8 @@ fn a_working_directory_below_one_that_can_not_be_searched() {
     assert_eq!(said, "a/b\nc (deleted)\n");
 }
 
-/// Of another user's process, by a name relative to its directory in /proc, which the server opens.
+/// Of other users' processes: one outside, one of the command's, the server. By names relative to their directories in /proc, which the server
+/// opens, and by links, which it follows.
 const OTHERS: &str = r#"
 import errno, os, sys
 def tried(act):
@@ -132,7 +133,13 @@ def looks(process):
     os.chdir(f"/proc/{process}")
     return [len(os.read(fd, 8)) if type(fd) is int else fd for fd in (tried(lambda: os.open(name, os.O_RDONLY)) for name in ("maps", "environ", "status"))], \
         [tried(lambda: len(os.read(os.open(name, os.O_PATH), 8))) in ("EACCES", "EBADF") for name in ("maps", "environ")]
-print(looks(sys.argv[1])); print(looks(os.getpid())[0], tried(lambda: os.open(f"../{sys.argv[1]}/fd/1", os.O_RDONLY)))
+def follows(at):
+    links = [f"{at}/{name}" for name in ("exe", "cwd", "root", "fd/1", "ns/mnt", f"task/{at.split('/')[-1]}/exe")]
+    acts = os.readlink, os.stat, os.listxattr, lambda link: os.open(link, os.O_RDONLY), lambda link: os.stat(link + "/."), lambda link: os.utime(link)
+    return {str(tried(lambda: act(link))) for link in links for act in acts}
+for process in sys.argv[1:]:
+    print(looks(process), follows(f"/proc/{process}"), follows(f"../{process}"))
+print(looks(os.getpid())[0], [os.readlink(name) for name in ("exe", "cwd", "root")] == [os.path.realpath(sys.executable), f"/proc/{os.getpid()}", "/"])
 "#;
 
 #[test]
@@ -143,12 +150,14 @@ fn one_who_becomes_another_user_sees_no_more_of_processes() {
     let dir = tempfile::tempdir().expect("directory");
     for net in [&[][..], &["--net-only"]] {
         let mut command = Command::new(SLIPWAY);
-        command.args(["unix", "-q", "--discard"]).args(net).args(["--", "setpriv", "--reuid=65534", "--regid=65534"]);
-        command.args(["--clear-groups", "/usr/bin/python3", "-c", OTHERS, &std::process::id().to_string()]);
+        let become_other = r#"setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 -c "$0" $1 $$ $PPID; :"#;
+        command.args(["unix", "-q", "--discard"]).args(net).args(["--", "sh", "-c", become_other, OTHERS]);
+        command.arg(std::process::id().to_string());
         clean(command.env("XDG_STATE_HOME", dir.path()).current_dir("/"));
         let ran = Running::start(command).finish();
-        let said = "(['EACCES', 'EACCES', 8], [True, True])\n[8, 8, 8] EACCES\n";
-        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (said, ""), "{net:?}");
+        let other = |last| format!("(['EACCES', 'EACCES', {last}], [True, True]) {{'EACCES'}} {{'EACCES'}}\n");
+        let said = ["8", "8", "'EACCES'"].map(other).concat() + "[8, 8, 8] True\n";
+        assert_eq!((ran.stdout, ran.stderr.as_str()), (said, ""), "{net:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     calls::{Answer, Reply, Server},
     sys::by_proc,
     tasks::{Caller, read_string},
+    user::untraced,
 };
 use rustix::{
     fd::OwnedFd,
@@ -12,6 +13,7 @@ use rustix::{
 };
 pub(crate) use slipway_layer::PATH_MAX;
 use slipway_layer::{Found, Links, Resolved, Target, TreePath};
+use std::cell::Cell;
 
 /// What follows the name of a file that has lost it.
 const DELETED: &[u8] = b" (deleted)";
@@ -34,6 +36,8 @@ pub(crate) enum Object {
 pub(crate) struct ProcLinks<'a> {
     server: &'a Server,
     caller: Caller,
+    /// One of them was another process's, and not for the caller.
+    is_refused: Cell<bool>,
 }
 
 impl Links for ProcLinks<'_> {
@@ -41,6 +45,16 @@ impl Links for ProcLinks<'_> {
         let parts: Vec<&[u8]> = path.components().collect();
         let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<u32>().ok());
         let Caller { tid, pid, .. } = self.caller;
+        // The server would follow it with rights that go beyond the caller's.
+        let look = || readlinkat(CWD, path.absolute(), Vec::new()).map(drop);
+        if let [b"proc", process, _, ..] = parts.as_slice()
+            && number(process).is_some_and(|process| process != pid && process != tid)
+            && (self.server.contain && !self.server.is_of_command(self.caller, path)
+                || untraced(&self.server.view, path, look) == Err(Errno::ACCESS))
+        {
+            self.is_refused.set(true);
+            return Some(Target::Object);
+        }
         match parts.as_slice() {
             [b"proc", b"self"] => Some(Target::Path(pid.to_string().into_bytes())),
             [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
@@ -69,11 +83,23 @@ impl Links for ProcLinks<'_> {
 }
 
 impl ProcLinks<'_> {
+    /// Refuses what a process's link led to if that is not for the caller.
+    ///
+    /// # Errors
+    /// EACCES.
+    pub(crate) fn check(&self) -> Result<(), Errno> {
+        if self.is_refused.get() { Err(Errno::ACCESS) } else { Ok(()) }
+    }
+
     /// What a program reads of a link.
-    pub(crate) fn text(&self, path: &TreePath) -> Option<Vec<u8>> {
-        let target = self.target(path)?;
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn text(&self, path: &TreePath) -> Result<Option<Vec<u8>>, Errno> {
+        let target = self.target(path);
+        self.check()?;
         let _up = self.server.view.elevate();
-        match target {
+        Ok(target.and_then(|target| match target {
             _ if path.name() == b"exe" || [b"fd".as_slice(), b"map_files"].contains(&path.parent().name()) => {
                 self.server.text_of(path)
             }
@@ -83,13 +109,13 @@ impl ProcLinks<'_> {
             },
             Target::Path(text) => Some(text),
             Target::Object => None,
-        }
+        }))
     }
 }
 
 impl Server {
     pub(crate) fn links(&self, caller: Caller) -> ProcLinks<'_> {
-        ProcLinks { server: self, caller }
+        ProcLinks { server: self, caller, is_refused: Cell::new(false) }
     }
 
     /// The name of a file that /proc calls so.
@@ -267,7 +293,9 @@ impl Server {
             }
             start
         };
-        let resolved = self.view.resolve(&start, path, follow, &self.links(caller));
+        let links = self.links(caller);
+        let resolved = self.view.resolve(&start, path, follow, &links);
+        links.check()?;
         self.record.looked(&resolved, &start, path);
         // Of one that no layer has to do with, the library asks the kernel by the descriptor.
         if dir == libc::AT_FDCWD || path.first() == Some(&b'/') || self.view.is_touched(&start) {

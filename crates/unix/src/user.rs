@@ -2,10 +2,11 @@
 
 use crate::{sys, tasks::status};
 use rustix::{
-    fs::{Gid, Uid},
+    fs::{AtFlags, CWD, Gid, Uid, statat},
+    io::Errno,
     thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups},
 };
-use slipway_layer::{Identity, View};
+use slipway_layer::{Identity, TreePath, View};
 use std::{
     cell::Cell,
     sync::{Mutex, PoisonError},
@@ -91,10 +92,17 @@ impl User {
     }
 }
 
-/// Looks at a process in /proc, and sees no more of it than the user that the server acts as: the kernel asks for rights to trace and to measure,
-/// which do not go with the user. Root has them.
-pub(crate) fn untraced<T>(view: &View, look: impl FnOnce() -> T) -> T {
+/// Looks at a name, and sees no more of a process in /proc than the user that the server acts as: the kernel asks for rights to trace and to
+/// measure, which do not go with the user. Root has them.
+///
+/// # Errors
+/// EACCES; those of looking.
+pub(crate) fn untraced<T>(view: &View, path: &TreePath, look: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     let is_other = view.caller.as_ref().is_some_and(|caller| !caller.owner().0.is_root());
+    // Of itself the kernel shows a process all.
+    if is_other && is_servers(path) {
+        return Err(Errno::ACCESS);
+    }
     let Some(own) = is_other.then(|| capabilities(None).ok()).flatten() else { return look() };
     let _ = set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..own });
     UNTRACED.set(true);
@@ -102,6 +110,12 @@ pub(crate) fn untraced<T>(view: &View, look: impl FnOnce() -> T) -> T {
     UNTRACED.set(false);
     let _ = set_capabilities(None, own);
     seen
+}
+
+/// Whether a name is in what /proc shows of this process, by the number of any thread.
+fn is_servers(path: &TreePath) -> bool {
+    let parts: Vec<&[u8]> = path.components().take(3).collect();
+    matches!(parts[..], [b"proc", number, _] if statat(CWD, [b"/proc/self/task/", number].concat(), AtFlags::empty()).is_ok())
 }
 
 impl Identity for User {

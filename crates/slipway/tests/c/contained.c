@@ -78,6 +78,10 @@ int main(int argc, char **argv) {
   refused("memory by name", open(name, O_RDWR), EACCES);
   snprintf(name, sizeof name, "/proc/%d/fd/0", other);
   refused("descriptor of another", open(name, O_RDONLY), EACCES);
+  snprintf(name, sizeof name, "/proc/%d/exe", other);
+  refused("program of another", readlink(name, path, sizeof path), EACCES);
+  snprintf(name, sizeof name, "/proc/%d/cwd", other);
+  refused("working directory of another", chdir(name), EACCES);
   /* The server opens by a relative name, and nothing more with O_PATH. */
   snprintf(name, sizeof name, "/proc/%d", other);
   int process = open(name, O_RDONLY | O_DIRECTORY);

@@ -227,7 +227,7 @@ impl Server {
         if found.kind() != FileType::Symlink {
             return Err(Errno::INVAL);
         }
-        let special = if found.place == Place::Host { self.links(caller).text(&found.path) } else { None };
+        let special = if found.place == Place::Host { self.links(caller).text(&found.path)? } else { None };
         let target = special.map_or_else(|| self.view.read_link(&found), Ok)?;
         self.record.opened(&found.path, FileType::Symlink);
         let count = target.len().min(size as usize);

@@ -390,7 +390,7 @@ impl Server {
         let real = resolved.path.absolute();
         if !resolved.is_magic {
             let open = || openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty());
-            return Ok(Answer::Fd(untraced(&self.view, open)?, cloexec));
+            return Ok(Answer::Fd(untraced(&self.view, &resolved.path, open)?, cloexec));
         }
         // The link may lead elsewhere when it is followed again.
         let flags = flags - OFlags::NOFOLLOW;
@@ -423,7 +423,7 @@ impl Server {
     }
 
     /// Whether a name in /proc is of the caller, or of a process of the command that has made a call.
-    pub(super) fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
+    pub(crate) fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
         let number = path.components().nth(1).and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
         number.is_some_and(|pid: u32| {
             let lives = |process: &crate::tasks::Process| {
@@ -455,7 +455,7 @@ impl Server {
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
         let open = || self.hand_over(found, flags, cloexec);
-        match if is_read { untraced(&self.view, open) } else { Err(Errno::ACCESS) } {
+        match if is_read { untraced(&self.view, &found.path, open) } else { Err(Errno::ACCESS) } {
             Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => Ok(Answer::Fd(self.stand_in(found)?, cloexec)),
             reply => reply,
         }
