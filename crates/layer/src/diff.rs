@@ -83,7 +83,11 @@ impl View {
         let has_own = hides || dir.is_none_or(|dir| dir.own);
         let kind = match &before {
             None => Some(Kind::Created),
-            Some(before) if has_own || before.kind() != after.kind() => self.compare(before, &after)?,
+            Some(before) if has_own || before.kind() != after.kind() => match self.compare(before, &after) {
+                // What may not be read below the layer is none of the other names' business. Who keeps it is told.
+                Err(Errno::ACCESS) => Some(Kind::Changed),
+                kind => kind?,
+            },
             Some(_) => None,
         };
         let hidden = match (&before, dir) {

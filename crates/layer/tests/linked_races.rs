@@ -359,3 +359,40 @@ fn what_may_not_be_written_by_one_name_is_not_cut_by_another() {
         assert_eq!(bench.text("b"), "a");
     });
 }
+
+fn chosen(bench: &Bench, name: &str) -> Result<Kept, Error> {
+    bench.store.keep("l", &bench.host(), &[path(name)], &mut || {})
+}
+
+fn changed(bench: &Bench) -> Vec<String> {
+    let mut names = Vec::new();
+    bench.change(|view| names.extend(view.changes().expect("changes").iter().map(|change| change.path.to_string())));
+    names
+}
+
+#[test]
+fn what_nobody_may_read_on_the_host_is_in_the_way_of_nothing_else() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        for death in 0.. {
+            let bench = bench("add b; add a; add p; put new");
+            bench.change(|view| {
+                let mode = Attribute::Mode(Mode::from_raw_mode(0o200));
+                view.set_attribute(&view.find(&path("a")).expect("find"), &mode).expect("chmod");
+            });
+            let dies = AssertUnwindSafe(|| race(&bench, "a", death, |step| assert!(step != death, "it dies")));
+            let is_over = catch_unwind(dies).is_ok();
+            assert!(matches!(chosen(&bench, "a"), Ok(Kept::Done(_))));
+            // By its other name it is as on the host, too.
+            assert_eq!(changed(&bench), ["/new", "/p"], "{death}");
+            fs::set_permissions(bench.host().join("p"), PermissionsExt::from_mode(0o200)).expect("chmod");
+            assert_eq!(changed(&bench), ["/new", "/p"]);
+            assert!(matches!(chosen(&bench, "new"), Ok(Kept::Done(1))));
+            assert_eq!(bench.conflicts(), [("/p".to_owned(), "it was changed on the host")]);
+            if is_over {
+                assert!(death > 10, "{death}");
+                break;
+            }
+        }
+    });
+}

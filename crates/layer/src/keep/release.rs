@@ -20,7 +20,15 @@ use rustix::{
     fs::{AtFlags, Mode, unlinkat, utimensat},
     io::Errno,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+/// A file of the host's that was written in place: from what, and how it was before and after.
+struct Written<'a> {
+    target: &'a TreePath,
+    temp: &'a TreePath,
+    old: Stamp,
+    now: Stamp,
+}
 
 impl Layer {
     /// Removes the names that were kept. What is in a directory that stays, and hides the host's, must stay: it is a copy then.
@@ -38,11 +46,15 @@ impl Layer {
             false
         };
         let (covered, released): (Vec<_>, Vec<_>) = journal.kept.iter().partition(|path| is_covered(self, path));
-        let stays = |(path, _): &&Closed| released.binary_search(&path).is_err();
+        let written = self.written(journal)?;
+        let mut others = self.others_of_written(host, &files, journal, &written);
+        others.retain(|path| !is_covered(self, path));
+        let stays = |(path, _): &&Closed| released.binary_search(&path).is_err() && !others.contains(path);
         let stay: Vec<Closed> = journal.closed.iter().filter(stays).cloned().collect();
         rights::take(&files, &journal.closed, step);
         let fail = |path: &TreePath, error| Error::errno(format!("remove {path} from the layer"))(error);
-        for path in released.into_iter().rev() {
+        // By those that were kept the others are known, also after a death.
+        for path in others.iter().chain(released.into_iter().rev()) {
             step();
             self.release(&files, path).map_err(|error| fail(path, error))?;
         }
@@ -51,17 +63,56 @@ impl Layer {
             step();
             self.base_on(host, &files, path).map_err(|error| fail(path, error))?;
         }
-        self.base_on_written(host, journal)?;
+        self.base_on_written(host, &written)?;
         rights::give_up(&files, &stay, step)
     }
 
-    /// What was written to a file of the host's is no conflict for its other names. What somebody else has written there since is one.
-    fn base_on_written(&mut self, host: &Host, journal: &Journal) -> Result<(), Error> {
+    /// The files of the host's that were written.
+    fn written<'a>(&self, journal: &'a Journal) -> Result<Vec<Written<'a>>, Error> {
         let path = self.dir.join(PROGRESS);
         let progress = Progress::open(&path).map_err(Error::io(format!("open {}", path.display())))?;
-        for (step, (op, old)) in journal.ops.iter().zip(&journal.olds).enumerate() {
-            let (Op::Rewrite { target, .. }, Some(old)) = (op, old) else { continue };
-            let Some(State::Done(written)) = progress.of(step) else { continue };
+        let steps = journal.ops.iter().zip(&journal.olds).enumerate();
+        let written = |(step, (op, old)): (usize, (&'a Op, &Option<Stamp>))| match (op, old, progress.of(step)) {
+            (Op::Rewrite { target, temp, .. }, Some(old), Some(State::Done(now))) => {
+                Some(Written { target, temp, old: *old, now })
+            }
+            _ => None,
+        };
+        Ok(steps.filter_map(written).collect())
+    }
+
+    /// Names that were not chosen of the copies that were written, if they are as on the host: perhaps nobody may read them there any more.
+    /// A new name of a copy needs them, to become one of the file.
+    fn others_of_written(&self, host: &Host, files: &OwnedFd, journal: &Journal, written: &[Written<'_>]) -> Vec<TreePath> {
+        let staged: HashMap<_, _> = journal.staged.iter().map(|(path, temp)| (temp, path)).collect();
+        let copy = |written: &Written<'_>| at(files, staged.get(written.temp)?).stat().ok().filter(|copy| copy.st_nlink > 1);
+        let copies: HashMap<u64, &Written<'_>> = written.iter().filter_map(|each| Some((copy(each)?.st_ino, each))).collect();
+        let (mut others, mut is_needed) = (Vec::new(), HashSet::new());
+        if copies.is_empty() {
+            return Vec::new();
+        }
+        self.tree.each(&TreePath::root(), &mut |path, node| {
+            if *node == Node::Leaf
+                && let Ok(stat) = at(files, path).stat()
+                && let Some(written) = copies.get(&stat.st_ino)
+                && journal.kept.binary_search(path).is_err()
+            {
+                let was = self.log.bases.get(path).copied().flatten();
+                let now = state(host.at(path)).ok().flatten();
+                if was.is_some_and(|was| was.is_still(&written.old)) && now.is_some_and(|now| written.now.is_still(&now)) {
+                    others.push((stat.st_ino, path.clone()));
+                } else {
+                    is_needed.insert(stat.st_ino);
+                }
+            }
+        });
+        others.retain(|(ino, _)| !is_needed.contains(ino));
+        others.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// What was written to a file of the host's is no conflict for its other names. What somebody else has written there since is one.
+    fn base_on_written(&mut self, host: &Host, written: &[Written<'_>]) -> Result<(), Error> {
+        for Written { target, old, now: written, .. } in written {
             let others = self.log.bases.iter().filter_map(|(path, base)| Some((path, (*base)?)));
             let others: Vec<_> = others.filter(|(_, base)| base.is_still(old)).map(|(path, base)| (path.clone(), base)).collect();
             for (path, base) in others {
@@ -69,7 +120,7 @@ impl Layer {
                     && written.is_still(&now)
                 {
                     // The log knows the file by the device that it had.
-                    let noted = self.log.rebase(path, Stamp { dev: base.dev, ..written });
+                    let noted = self.log.rebase(path, Stamp { dev: base.dev, ..*written });
                     noted.map_err(Error::io(format!("note what {target} is on the host")))?;
                 }
             }
