@@ -125,6 +125,16 @@ impl View {
     }
 
     pub(crate) fn compare(&self, before: &Found, after: &Found) -> Result<Option<Kind>, Errno> {
+        self.compare_by(before, after, |_| true)
+    }
+
+    /// Compares those of the extended attributes that count.
+    pub(crate) fn compare_by(
+        &self,
+        before: &Found,
+        after: &Found,
+        counts: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<Kind>, Errno> {
         let (old, new) = (&before.stat, &after.stat);
         let kind = file_type(new);
         if file_type(old) != kind || !self.same_contents(before, after, kind)? {
@@ -140,11 +150,12 @@ impl View {
         let is_other =
             || self.shown(before).st_ino != self.shown(after).st_ino && (old.st_nlink > 1 || self.is_copy_of_linked(after));
         let links = kind == FileType::RegularFile && (old.st_nlink == 1 && new.st_nlink > 1 || is_other());
-        let extended = || {
-            copy::xattrs(&self.at(before.place, &before.path).by_proc())
-                != copy::xattrs(&self.at(after.place, &after.path).by_proc())
+        let extended = |found: &Found| {
+            let mut all = copy::xattrs(&self.at(found.place, &found.path).by_proc());
+            all.retain(|name, _| counts(name));
+            all
         };
-        Ok((attributes || times || links || extended()).then_some(Kind::Attributes))
+        Ok((attributes || times || links || extended(before) != extended(after)).then_some(Kind::Attributes))
     }
 
     /// Whether a directory of a layer has the time that a program gave it: no name in it was changed since.

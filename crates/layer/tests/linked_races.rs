@@ -1,9 +1,9 @@
 //! Files of the host's that have several names, where others change them meanwhile, or may not be changed as they are.
 
-use rustix::fs::{Gid, Mode, RenameFlags, Uid};
+use rustix::fs::{Gid, Mode, RenameFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use slipway_layer::{Attribute, Error, Kept, View};
+use slipway_layer::{About, Attribute, Error, Kept, Rules, Store, View};
 use slipway_test_support::forked;
 use std::{
     fs,
@@ -395,4 +395,59 @@ fn what_nobody_may_read_on_the_host_is_in_the_way_of_nothing_else() {
             }
         }
     });
+}
+
+/// What only root gives to files.
+const CAPABILITY: (&str, [u8; 20]) = ("security.capability", *b"\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+
+#[test]
+fn a_file_that_is_only_renamed_or_linked_is_not_written() {
+    let _one = one_at_a_time();
+    if !can_mount("a_file_that_is_only_renamed_or_linked_is_not_written") {
+        return;
+    }
+    for (life, knows_capabilities) in [("mv a d", true), ("ln a d", true), ("mv a d", false), ("ln a d", false)] {
+        let capability = |file: &Path| {
+            let mut value = [0; 64];
+            rustix::fs::getxattr(file, CAPABILITY.0, &mut value[..]).map(|len| value[..len].to_vec())
+        };
+        let dir = tempfile::tempdir().expect("directory");
+        let (made, layers) = (dir.path().join("made"), dir.path().join("layers"));
+        [&made, &layers].iter().for_each(|dir| fs::create_dir(dir).expect("mkdir"));
+        if !knows_capabilities {
+            // It has no extended attributes at all.
+            mount("mount", &["-t", "ramfs", "none"], &layers);
+        }
+        fill(&made);
+        let give = |file: &Path| std::os::unix::fs::chown(file, Some(1000), Some(1000)).expect("chown");
+        ["", "a", "sub", "p"].iter().for_each(|name| give(&made.join(name)));
+        give(&layers);
+        let flags = XattrFlags::empty();
+        rustix::fs::setxattr(made.join("a"), CAPABILITY.0, &CAPABILITY.1, flags).expect("setxattr");
+        rustix::fs::setxattr(made.join("a"), "user.note", b"mine", flags).expect("setxattr");
+        let before = fs::metadata(made.join("b")).expect("stat");
+        fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
+        as_user(|| {
+            let store = Store::open(&layers).expect("store");
+            store.create("l", &About::default()).expect("layer");
+            let view = || View::new(&made, vec![store.layer("l", true).expect("open")], Rules::default()).expect("view");
+            let mut view = view();
+            let found = view.find(&path("a")).expect("find");
+            match life {
+                "ln a d" => view.link(&found, &path("d")).expect(life),
+                _ => view.rename(&found, &path("d"), RenameFlags::empty()).expect(life),
+            }
+            drop(view);
+            assert!(matches!(store.keep("l", &made, &[], &mut || {}), Ok(Kept::Done(_))), "{life}");
+            for name in ["b", "d"] {
+                let file = made.join(name);
+                let now = fs::metadata(&file).expect("stat");
+                assert_eq!((now.ino(), now.mtime_nsec()), (before.ino(), before.mtime_nsec()), "{life}");
+                assert_eq!(capability(&file).as_deref(), Ok(&CAPABILITY.1[..]), "{life}");
+            }
+        });
+        if !knows_capabilities {
+            mount("umount", &[], &layers);
+        }
+    }
 }

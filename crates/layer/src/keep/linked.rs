@@ -2,7 +2,7 @@
 //! is written to it by one of the names that it had, also if that goes then.
 
 use super::{
-    plan::{Op, state},
+    plan::{Op, state, time},
     rights::{Closed, is_closed},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     view::{Found, Place, View},
 };
 use rustix::{
-    fs::{FileType, Mode, OFlags, Stat, fstatfs, openat},
+    fs::{FileType, Mode, OFlags, Stat, fstatfs, lgetxattr, openat},
     io::Errno,
     process::{getegid, geteuid, getgroups},
 };
@@ -146,6 +146,14 @@ impl<'a> Linked<'a> {
         Ok(())
     }
 
+    /// Whether a copy has anything that its original is to get.
+    pub(super) fn is_changed(&self, copy: &Found) -> Result<bool, Errno> {
+        match self.identity_of(copy).map(|of| self.differs(of, copy)) {
+            None | Some(Err(Errno::ACCESS)) => Ok(true),
+            Some(differs) => differs,
+        }
+    }
+
     fn differs(&self, of: Identity, copy: &Found) -> Result<bool, Errno> {
         let (file, mut copy) = (&self.files[&of], copy.clone());
         if super::plan::is_of_another_user(&file.stat) {
@@ -157,8 +165,17 @@ impl<'a> Linked<'a> {
             copy.stat.st_gid = file.stat.st_gid;
             copy.stat.st_mode |= file.stat.st_mode & SET_GROUP_ID;
         }
+        if is_coarser(time(&copy.stat), time(&file.stat)) {
+            copy.stat.st_mtime_nsec = file.stat.st_mtime_nsec;
+        }
+        // Nor could it be given what only root gives, as capabilities, and what its file system doesn't know.
+        let at = self.view.at(copy.place, &copy.path).by_proc();
+        let could_have = |name: &[u8]| {
+            (geteuid().is_root() || !name.starts_with(b"security."))
+                && lgetxattr(&at, name, &mut [0_u8; 0][..]) != Err(Errno::OPNOTSUPP)
+        };
         let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
-        Ok(self.view.compare(&original, &copy)?.is_some())
+        Ok(self.view.compare_by(&original, &copy, could_have)?.is_some())
     }
 
     /// Has it written over its original: whether that gets its contents.
@@ -193,6 +210,13 @@ impl<'a> Linked<'a> {
     }
 }
 
+/// Whether a copy has its original's time (seconds, ns) as a file system does that knows fewer digits.
+fn is_coarser(copy: (i64, i64), original: (i64, i64)) -> bool {
+    let units = (0..=9).map(|digits| 10_i64.pow(digits));
+    let unit = units.take_while(|unit| copy.1 % unit == 0).last().unwrap_or(1);
+    copy.0 == original.0 && copy.1 == original.1 / unit * unit
+}
+
 /// Whether a file stays the same one when it is linked: overlayfs may make another one of that name then.
 fn keeps_number(file: At<'_>) -> Result<bool, Errno> {
     const OVERLAYFS: u64 = 0x794c_7630;
@@ -207,5 +231,19 @@ fn rank(view: &View, path: &TreePath, now: &Stat) -> Rank {
         Ok(found) if view.shown(&found).st_ino == now.st_ino => Rank::Stays,
         _ if view.find(&path.parent()).is_ok_and(|dir| dir.kind() == FileType::Directory) => Rank::Goes,
         _ => Rank::GoesWithDir,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_coarser;
+
+    #[test]
+    fn times_with_fewer_digits() {
+        let original = (5, 123_456_789);
+        [0, 100_000_000, 123_456_000, 123_456_700, 123_456_789].iter().for_each(|ns| assert!(is_coarser((5, *ns), original)));
+        for other in [(4, 0), (5, 200_000_000), (5, 123_456_788), (5, 123_457_000)] {
+            assert!(!is_coarser(other, original), "{other:?}");
+        }
     }
 }

@@ -233,6 +233,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
                 // Another name of a file that is written already.
                 Some(first) if view.is_alike(first, after).map_err(Error::errno(format!("compare {path}")))? => {}
                 Some(_) => put(&mut journal, temp("")),
+                None if !linked.is_changed(after).map_err(Error::errno(format!("compare {path}")))? => {}
                 None => {
                     journal.staged.push((path.clone(), temp("")));
                     journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
