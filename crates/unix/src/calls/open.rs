@@ -221,7 +221,7 @@ impl Server {
                 Ok(Answer::Fd(rewritten.unwrap_or(fd), cloexec))
             }
             FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
-                self.check_access(found, flags)?;
+                check_access(self.view.root(found.place), found.path.relative(), flags)?;
                 let copied = self.view.copy_up(found, flags.contains(OFlags::TRUNC));
                 if flags.contains(OFlags::NONBLOCK) {
                     // It is the caller that is not to wait.
@@ -239,7 +239,7 @@ impl Server {
             }
             FileType::Fifo | FileType::CharacterDevice if self.contain && writes && !self.is_own(found) => Err(Errno::ACCESS),
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
-                self.check_access(found, flags)?;
+                check_access(self.view.root(found.place), found.path.relative(), flags)?;
                 Ok(Answer::Later(Box::new(open_held(self.hold(found)?, flags - OFlags::NOFOLLOW, cloexec))))
             }
             FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
@@ -313,18 +313,6 @@ impl Server {
         let reads = !flags.contains(OFlags::WRONLY);
         let needs = if flags.intersects(OFlags::WRONLY | OFlags::RDWR) { Mode::WUSR } else { Mode::empty() };
         self.view.is_root() || mode.contains(needs | if reads { Mode::RUSR } else { Mode::empty() })
-    }
-
-    /// What the descriptor would need, of the file as it is now.
-    fn check_access(&self, found: &Found, flags: OFlags) -> Result<(), Errno> {
-        let mut access = Access::empty();
-        if flags.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC) {
-            access |= Access::WRITE_OK;
-        }
-        if !flags.contains(OFlags::WRONLY) {
-            access |= Access::READ_OK;
-        }
-        accessat(self.view.root(found.place), found.path.relative(), access, AtFlags::EACCESS)
     }
 
     /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
@@ -409,8 +397,13 @@ impl Server {
         if is_for_kernel {
             return Ok(Answer::Continue);
         }
+        let waits = !is_file && !flags.contains(OFlags::NONBLOCK);
+        if waits {
+            // The thread has the server's rights.
+            check_access(CWD, by_proc(&held).as_bytes(), flags)?;
+        }
         let open = open_held(held, flags, cloexec);
-        if is_file || flags.contains(OFlags::NONBLOCK) { open() } else { Ok(Answer::Later(Box::new(open))) }
+        if waits { Ok(Answer::Later(Box::new(open))) } else { open() }
     }
 
     /// Whether a file is the host's, deleted or not: others may have it open or mapped still.
@@ -502,6 +495,18 @@ impl Links for Magic<'_> {
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
         target
     }
+}
+
+/// What the descriptor would need, of the file as it is now.
+fn check_access(dir: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<(), Errno> {
+    let mut access = Access::empty();
+    if writes(flags) {
+        access |= Access::WRITE_OK;
+    }
+    if !flags.contains(OFlags::WRONLY) {
+        access |= Access::READ_OK;
+    }
+    accessat(dir, path, access, AtFlags::EACCESS)
 }
 
 /// Opens a file that is held, once it can be.
