@@ -268,6 +268,7 @@ act("linked", os.O_RDONLY, lambda: os.unlink("linked")); act("linked2", os.O_RDW
 act("empty", os.O_RDONLY, lambda: os.rmdir("empty"), lambda: os.mkdir("empty")); act("empty", os.O_RDONLY)
 act("full/sub", os.O_RDONLY, lambda: write("full/new"), lambda: os.chmod("full", 0o700), lambda: os.rename("full", "full2"))
 os.mkdir("made"); act("made", os.O_RDONLY, lambda: os.rmdir("made"))
+os.mkfifo("fifo"); act("fifo", os.O_PATH, lambda: os.unlink("fifo"))
 link("nameless", os.open(".", os.O_TMPFILE | os.O_RDWR))
 for name in "made", "left":
     os.makedirs(name, exist_ok=True); os.chdir(name); os.rmdir("../" + name); say("cwd", os.readlink("/proc/self/cwd")); os.chdir(work)

@@ -2,6 +2,7 @@
 
 use crate::{
     calls::{Answer, Reply, Server},
+    stand_in::said,
     sys::by_proc,
     tasks::{Caller, read_string},
     user::untraced,
@@ -166,7 +167,10 @@ impl Server {
     /// What a program reads of a link of /proc to what is open: the name that it has in the tree, or the one that it had.
     fn text_of(&self, link: &TreePath) -> Option<Vec<u8>> {
         let text = readlinkat(CWD, link.absolute(), Vec::new()).ok()?.into_bytes();
-        let object = self.object_at(link).ok()?;
+        let object = match self.object_at(link) {
+            Err(Errno::STALE) => return Some([&said(link)?.1, DELETED].concat()),
+            object => object.ok()?,
+        };
         if let Object::Named(name, is_top) = &object
             && (*is_top || !self.view.is_touched(name))
         {

@@ -20,6 +20,8 @@ const NAME: &str = "slipway:path";
 const TEXT: &[u8] = b"/memfd:slipway:path (deleted)";
 const PERMISSIONS: u32 = 0o7777;
 const SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::GROW).union(SealFlags::SHRINK).union(SealFlags::SEAL);
+/// Bytes of device and number.
+const NUMBER: usize = 16;
 
 /// Device and number.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
@@ -52,17 +54,16 @@ impl Server {
             return Ok(None);
         }
         let _up = self.view.elevate();
-        let Some(said) = said(link) else { return Ok(None) };
-        let (of, name) = said.split_at_checked(16).ok_or(Errno::STALE)?;
-        let resolved = self.view.resolve(&TreePath::root(), name, false, &PlainLinks).map_err(|_| Errno::STALE)?;
+        let Some((of, name)) = said(link) else { return Ok(None) };
+        let resolved = self.view.resolve(&TreePath::root(), &name, false, &PlainLinks).map_err(|_| Errno::STALE)?;
         let found = resolved.found.filter(|found| number(&self.view.shown(found)) == of && found.path.absolute() == name);
         found.map(Some).ok_or(Errno::STALE)
     }
 }
 
-/// What is in a file that stands for another, if a link of /proc leads to one. A thread may put something else there at any time, which must not be
-/// opened to read, as that does something to a FIFO or a device.
-fn said(link: &TreePath) -> Option<Vec<u8>> {
+/// The number and the name in a file that stands for another, if a link of /proc leads to one. A thread may put something else there at any time,
+/// which must not be opened to read, as that does something to a FIFO or a device.
+pub(crate) fn said(link: &TreePath) -> Option<(Vec<u8>, Vec<u8>)> {
     let held = open(link.to_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let stat = fstat(&held).ok()?;
     let is_ours = stat.st_mode == layout::STANDS_FOR as u32 && stat.st_uid == geteuid().as_raw();
@@ -76,5 +77,7 @@ fn said(link: &TreePath) -> Option<Vec<u8>> {
     }
     let mut said = Vec::new();
     File::from(file).take(2 * PATH_MAX as u64).read_to_end(&mut said).ok()?;
-    Some(said)
+    let name = said.get(NUMBER..)?.to_vec();
+    said.truncate(NUMBER);
+    Some((said, name))
 }
