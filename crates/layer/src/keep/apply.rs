@@ -280,8 +280,8 @@ pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>
     Ok(())
 }
 
-/// Gives directories the times that were set: what was put or removed in them has changed those. Those whose names were changed, and are as
-/// before, get the time of that, unless they have a later one. Another user's keep theirs.
+/// Gives directories the times that were set: what was put or removed in them has changed those. Those whose names are the same ones have theirs
+/// again, or, where they were changed and are as before, the time of that, unless they have a later one. Another user's keep theirs.
 pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
     let mut set = |dir: &TreePath, time: (i64, i64), is_it: &dyn Fn(&Stat) -> bool| {
         let at = host.at(dir);
@@ -292,6 +292,9 @@ pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) 
             let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
         }
     };
+    for (dir, ino, old) in &journal.passed {
+        set(dir, *old, &|stat| stat.st_ino == *ino);
+    }
     for (dir, ino, new) in &journal.touched {
         set(dir, *new, &|stat| stat.st_ino == *ino && time(stat) < *new);
     }

@@ -89,6 +89,9 @@ pub(super) struct Journal {
     /// Directories in which names were changed, also if all are as before: their numbers, and when that was (seconds, ns).
     #[serde(default)]
     pub(super) touched: Vec<(TreePath, u64, (i64, i64))>,
+    /// Directories in which names come and go for the time of the steps only: their numbers and times. After a death others may have changed names there.
+    #[serde(skip)]
+    pub(super) passed: Vec<(TreePath, u64, (i64, i64))>,
     /// Names of the layer that are on the host then, a directory before what is in it.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
@@ -264,6 +267,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     }
     journal.kept.sort();
     journal.kept.dedup();
+    journal.passed = passed(view, &journal.ops);
     attributes_last.extend(read_only(view, &journal.ops, &attributes_last));
     attributes_last.sort_by(|one, other| one.target().cmp(other.target()));
     // A directory may be one that its owner can't write then; what is in it comes before it.
@@ -280,6 +284,18 @@ fn touched(view: &View, path: &TreePath) -> Option<(TreePath, u64, (i64, i64))> 
     let host = view.stat_on_host(path).ok().filter(|host| file_type(host) == FileType::Directory)?;
     let layer = view.at(Place::Layer(0), path).stat().ok()?;
     (time(&layer) > time(&host)).then(|| (path.clone(), Stamp::new(&host, true).ino, time(&layer)))
+}
+
+/// Directories in which files are written or replaced, and no name is made or removed.
+fn passed(view: &View, ops: &[Op]) -> Vec<(TreePath, u64, (i64, i64))> {
+    let is_lasting = |op: &&Op| matches!(op, Op::Put { replaces: false, .. } | Op::Remove { .. });
+    let changed: BTreeSet<TreePath> = ops.iter().filter(is_lasting).map(|op| op.target().parent()).collect();
+    let dirs: BTreeSet<TreePath> = ops.iter().flat_map(Op::temporaries).map(TreePath::parent).collect();
+    let as_it_is = |dir: &TreePath| {
+        let stat = view.at(Place::Host, dir).stat().ok()?;
+        Some((dir.clone(), Stamp::new(&stat, true).ino, time(&stat)))
+    };
+    dirs.difference(&changed).filter_map(as_it_is).collect()
 }
 
 /// Steps that leave directories as they are, in which the others change names and this user may not: so the journal has their modes.
