@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     os::fd::AsFd,
 };
 
@@ -135,23 +135,27 @@ impl Layer {
         }
     }
 
-    fn learn_shared(&mut self) {
+    fn learn_shared(&mut self, on_host: impl Fn(&TreePath) -> Option<Stamp>) {
         let mut shared = Shared { is_known: true, ..Shared::default() };
         let originals: HashMap<(u64, u64), u64> =
             self.log.linked.iter().filter_map(|ino| Some((*self.log.copies.get(ino)?, *ino))).collect();
-        let mut differ = Vec::new();
-        for base in self.log.bases.values().flatten() {
-            let of = (base.dev, base.ino);
-            if let Some(ino) = originals.get(&of)
-                && let Some(before) = shared.copies.insert(of, Shareable { base: *base, ino: *ino, names: BTreeSet::new() })
-                && before.base != *base
-            {
+        let (mut copies, mut differ) = (HashMap::new(), HashSet::new());
+        for (path, base) in self.log.bases.iter().filter_map(|(path, base)| Some((path, (*base)?))) {
+            let Some(ino) = originals.get(&(base.dev, base.ino)) else { continue };
+            let (of, first) = copies.entry(*ino).or_insert(((base.dev, base.ino), base));
+            if *first != base {
                 // It was changed on the host after it was copied by the first name.
-                differ.push(of);
+                differ.insert(*ino);
+            }
+            // Devices may have other numbers by now.
+            if let Some(now) = on_host(path).filter(|now| base.is_still(now)) {
+                *of = (now.dev, now.ino);
             }
         }
-        differ.iter().for_each(|of| drop(shared.copies.remove(of)));
-        let numbers: HashMap<u64, (u64, u64)> = originals.iter().map(|(of, ino)| (*ino, *of)).collect();
+        copies.retain(|ino, _| !differ.contains(ino));
+        let numbers: HashMap<u64, (u64, u64)> = copies.iter().map(|(ino, (of, _))| (*ino, *of)).collect();
+        let copies = copies.into_iter().map(|(ino, (of, base))| (of, Shareable { base, ino, names: BTreeSet::new() }));
+        shared.copies = copies.collect();
         self.tree.each(&TreePath::root(), &mut |path, node| {
             if *node == Node::Leaf
                 && let Ok(stat) = self.at(path).stat()
@@ -169,17 +173,17 @@ impl Layer {
     }
 
     /// The copy of a file of the host's: a name, and its number.
-    fn shared_copy(&mut self, now: &Stamp) -> Option<(TreePath, u64)> {
+    fn shared_copy(&mut self, now: &Stamp, on_host: impl Fn(&TreePath) -> Option<Stamp>) -> Option<(TreePath, u64)> {
         let of = (now.dev, now.ino);
         for _ in 0..2 {
             if !self.shared.is_known {
-                self.learn_shared();
+                self.learn_shared(&on_host);
             }
             // The host may have given its number to another file.
             let copy = self.shared.copies.get(&of).filter(|copy| copy.base.is_still(now))?;
-            let ino = copy.ino;
+            let (ino, base) = (copy.ino, copy.base);
             // So may the layer's file system.
-            if self.log.copies.get(&ino) != Some(&of) || !self.log.linked.contains(&ino) {
+            if self.log.copies.get(&ino) != Some(&(base.dev, base.ino)) || !self.log.linked.contains(&ino) {
                 self.shared.copies.remove(&of);
                 return None;
             }
@@ -210,8 +214,11 @@ impl View {
 
     /// The copy of a file of the host's that has several names.
     fn copy_of_linked(&mut self, found: &Found) -> Option<(TreePath, u64)> {
+        let _up = self.elevate();
         let layer = self.layers.last_mut().filter(|layer| is_linked(found) && !layer.log.linked.is_empty())?;
-        layer.shared_copy(&Stamp::new(&found.stat, true))
+        let host = self.host.as_fd();
+        let on_host = |path: &TreePath| Some(Stamp::new(&At { dir: host, name: path.relative() }.stat().ok()?, true));
+        layer.shared_copy(&Stamp::new(&found.stat, true), on_host)
     }
 
     /// Whether the layer has a copy of this file of the host's, under another name of it.
@@ -234,7 +241,7 @@ impl View {
         let base = Stamp::new(&found.stat, true);
         if layer.shared.is_known {
             let of = (base.dev, base.ino);
-            if layer.shared.copies.get(&of).is_none_or(|copy| copy.base != base || copy.ino != stat.st_ino) {
+            if layer.shared.copies.get(&of).is_none_or(|copy| !copy.base.is_still(&base) || copy.ino != stat.st_ino) {
                 layer.shared.copies.insert(of, Shareable { base, ino: stat.st_ino, names: BTreeSet::new() });
             }
             layer.shared.take_name(&found.path);

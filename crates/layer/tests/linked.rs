@@ -96,6 +96,28 @@ fn they_are_kept_as_on_the_host() {
     }
 }
 
+/// Has the log say that the devices had other numbers until now, as after a start of the machine.
+fn renumber(bench: &Bench, before: u64) {
+    let log = bench.store.dir().join("l/log");
+    let (text, dev) = (fs::read_to_string(&log).expect("read"), fs::metadata(bench.host()).expect("stat").dev());
+    let at = |word: &str, dev: u64| format!("{word}{dev},");
+    let text = text.replace(&at(r#""dev":"#, dev), &at(r#""dev":"#, before));
+    fs::write(&log, text.replace(&at(r#""of":["#, dev), &at(r#""of":["#, before))).expect("write");
+}
+
+#[test]
+fn the_device_has_another_number_each_time() {
+    let _one = one_at_a_time();
+    for life in LIVES {
+        let bench = Bench::over(fill, |_, _| {});
+        for (act, before) in life.split("; ").chain(["put zz"]).zip(7777..) {
+            bench.change(|view| on_view(&bench, view, act));
+            renumber(&bench, before);
+        }
+        assert_kept(&bench, life);
+    }
+}
+
 #[test]
 fn an_ordinary_user_keeps_them() {
     let _one = one_at_a_time();

@@ -92,17 +92,31 @@ impl<'a> Linked<'a> {
         let mut linked = Self { view, prefix, files, written, expected, writes, staged, closed };
         let Some(log) = view.top().map(|top| &top.log) else { return Ok(linked) };
         let originals: HashSet<Identity> = log.copies.values().copied().collect();
+        let numbers: HashSet<u64> = originals.iter().map(|of| of.1).collect();
+        let mut by_other_devices = Vec::new();
         for (path, base) in &log.bases {
             let Some(base) = base.filter(|base| FileType::from_raw_mode(base.mode) == FileType::RegularFile) else { continue };
-            if base.ino != 0 && !originals.contains(&(base.dev, base.ino)) {
+            if base.ino != 0 && !numbers.contains(&base.ino) {
                 continue;
             }
             // What can't be looked at, or is another file now, is a conflict if it is to be changed.
             let Ok(stat) = view.stat_on_host(path) else { continue };
             let Ok(Some(now)) = state(view.at(Place::Host, path)) else { continue };
-            if stat.st_nlink > 1 && base.is_still(&now) {
-                let of = if base.ino == 0 { (now.dev, now.ino) } else { (base.dev, base.ino) };
+            if stat.st_nlink <= 1 || !base.is_still(&now) {
+                continue;
+            }
+            let of = if base.ino == 0 { (now.dev, now.ino) } else { (base.dev, base.ino) };
+            if base.ino != 0 && !originals.contains(&of) {
+                by_other_devices.push((path, stat));
+            } else {
                 let file = linked.files.entry(of).or_insert_with(|| File { names: Vec::new(), stat, now });
+                file.names.push((rank(view, path, &stat), path.clone()));
+            }
+        }
+        // Names that were copied when the device had another number.
+        let now: HashMap<Identity, Identity> = linked.files.iter().map(|(of, file)| (identity_of(&file.stat), *of)).collect();
+        for (path, stat) in by_other_devices {
+            if let Some(file) = now.get(&identity_of(&stat)).and_then(|of| linked.files.get_mut(of)) {
                 file.names.push((rank(view, path, &stat), path.clone()));
             }
         }
@@ -144,6 +158,11 @@ impl<'a> Linked<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a file of the host's is the one that had this identity when it was copied.
+    pub(super) fn is_original(&self, of: Identity, now: &Stat) -> bool {
+        self.files.get(&of).is_some_and(|file| identity_of(&file.stat) == identity_of(now))
     }
 
     /// Whether a copy has anything that its original is to get.

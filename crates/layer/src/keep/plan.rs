@@ -232,7 +232,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
                 new.time = view.has_set_time(after).then(|| time(&after.stat));
                 attributes_last.push(Op::Attributes { target: path.clone(), new, old });
             }
-            Some(before) if is_in_place(view, after, before) => match linked.written.get(&identity_of(before)) {
+            Some(before) if is_in_place(view, &linked, after, before) => match linked.written.get(&identity_of(before)) {
                 // Another name of a file that is written already.
                 Some(first) if view.is_alike(first, after).map_err(Error::errno(format!("compare {path}")))? => {}
                 Some(_) => put(&mut journal, temp("")),
@@ -337,11 +337,12 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
 
 /// Whether the file on the host is written, and not replaced: its other names show what was written to one of them, but not what replaces that.
 /// Devices may have other numbers by now.
-fn is_in_place(view: &View, after: &Found, before: &Stat) -> bool {
+fn is_in_place(view: &View, linked: &Linked<'_>, after: &Found, before: &Stat) -> bool {
     let of = view.top().and_then(|top| top.log.copies.get(&after.stat.st_ino));
     let base = view.top().and_then(|top| top.log.bases.get(&after.path).copied()).flatten();
     let base = base.map(|base| (base.dev, base.ino));
-    let is_copy = of.is_some_and(|of| of.1 == before.st_ino && (base == Some(*of) || identity_of(before) == *of));
+    let is_original = |of: &(u64, u64)| base == Some(*of) || identity_of(before) == *of || linked.is_original(*of, before);
+    let is_copy = of.is_some_and(|of| of.1 == before.st_ino && is_original(of));
     file_type(before) == FileType::RegularFile
         && after.kind() == FileType::RegularFile
         && (before.st_nlink > 1 && is_copy || is_of_another_user(before))
