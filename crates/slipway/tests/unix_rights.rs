@@ -260,3 +260,24 @@ fn descriptors_that_stand_for_what_can_not_be_read() {
         "exec 2>&1; mkfifo -m 200 fifo; echo $?; mkdir -m 311 dir; mkdir e; tar cf e.tar --mode=311 e; rmdir e; tar xpf e.tar; echo $?; stat -c '%a %n' *",
     );
 }
+
+/// What vm.memfd_noexec holds for is a namespace of processes.
+#[test]
+fn descriptors_stand_for_files_where_no_memory_may_be_executed() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root makes such a system");
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    let script = "echo 2 2>/dev/null >/proc/sys/vm/memfd_noexec || exit 77
+        for net in --quiet --net-only; do \"$0\" unix $net --discard -- python3 -c '
+import os
+os.mkfifo(\"fifo\"); print(os.readlink(\"/proc/self/fd/%d\" % os.open(\"fifo\", os.O_PATH)) == os.path.abspath(\"fifo\"))'; done";
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, SLIPWAY]);
+    clean(command.env("XDG_STATE_HOME", dir.path()).current_dir(dir.path()));
+    let ran = Running::start(command).finish();
+    if ran.code() == 77 || ran.stderr.contains("unshare") {
+        return eprintln!("not tried: {}", ran.stderr);
+    }
+    assert_eq!((ran.stdout.as_str(), ran.code()), ("True\nTrue\n", 0), "{}", ran.stderr);
+}

@@ -1,10 +1,13 @@
 //! Descriptors that stand for a file and can't be read (O_PATH), where the kernel hands none over: a file of memory that says which file it is,
 //! and what it was called. The descriptor is one to write, which that file can't be; its mode tells the emulation library to ask the server.
 
-use crate::{calls::Server, libraries::memory, names::PATH_MAX, sys::by_proc};
+use crate::{calls::Server, names::PATH_MAX, sys::by_proc};
 use rustix::{
     fd::OwnedFd,
-    fs::{CWD, Mode, OFlags, SealFlags, Stat, fchmod, fcntl_add_seals, fcntl_get_seals, fstat, open, readlinkat},
+    fs::{
+        CWD, MemfdFlags, Mode, OFlags, SealFlags, Stat, fchmod, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, open,
+        readlinkat,
+    },
     io::Errno,
     process::geteuid,
 };
@@ -34,7 +37,10 @@ impl Server {
     pub(crate) fn stand_in(&self, found: &Found) -> Result<OwnedFd, Errno> {
         // The server's own, so that a program of another user can't make one.
         let _up = self.view.elevate();
-        let mut file = File::from(memory(NAME)?);
+        let make = |flags| memfd_create(NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | flags);
+        // Some systems make none that can be executed. Linux 6.2 and older know no other.
+        let made = make(MemfdFlags::NOEXEC_SEAL);
+        let mut file = File::from(if made.as_ref().err() == Some(&Errno::INVAL) { make(MemfdFlags::empty())? } else { made? });
         let said = [number(&self.view.shown(found)), found.path.absolute()].concat();
         file.write_all(&said).map_err(|_| Errno::NOMEM)?;
         let file = OwnedFd::from(file);
@@ -72,7 +78,7 @@ pub(crate) fn said(link: &TreePath) -> Option<(Vec<u8>, Vec<u8>)> {
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = open(by_proc(&held), flags, Mode::empty()).ok()?;
-    if fcntl_get_seals(&file) != Ok(SEALS) {
+    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS)) {
         return None;
     }
     let mut said = Vec::new();
