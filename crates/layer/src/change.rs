@@ -447,8 +447,8 @@ impl View {
                 }
                 Ok(())
             }
-            Attribute::SetXattr(name, value, flags) => fs::lsetxattr(at.by_proc(), *name, value, *flags),
-            Attribute::RemoveXattr(name) => fs::lremovexattr(at.by_proc(), *name),
+            Attribute::SetXattr(name, value, flags) => at.by_proc(|path| fs::lsetxattr(path, *name, value, *flags)),
+            Attribute::RemoveXattr(name) => at.by_proc(|path| fs::lremovexattr(path, *name)),
             // What may be done to the original may be done to its copy, whoever that belongs to.
             Attribute::Size(size) if is_copied => with_rights(at, || truncate(at, *size)),
             Attribute::Size(size) => truncate(at, *size),

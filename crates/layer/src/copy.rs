@@ -1,6 +1,9 @@
 //! Copies of files with all that belongs to them, and removal of trees.
 
-use crate::{tree::list, way::Way};
+use crate::{
+    tree::list,
+    way::{Far, Way},
+};
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     fs::{
@@ -24,10 +27,11 @@ impl At<'_> {
     }
 
     /// For calls that know no descriptors of directories.
-    pub(crate) fn by_proc(&self) -> Vec<u8> {
-        let mut path = format!("/proc/self/fd/{}/", self.dir.as_raw_fd()).into_bytes();
-        path.extend_from_slice(self.name);
-        path
+    pub(crate) fn by_proc<T>(&self, call: impl FnOnce(&[u8]) -> Result<T, Errno>) -> Result<T, Errno> {
+        let far = Far::of(*self)?;
+        let mut path = format!("/proc/self/fd/{}/", far.at().dir.as_raw_fd()).into_bytes();
+        path.extend_from_slice(far.at().name);
+        call(&path)
     }
 }
 
@@ -89,7 +93,7 @@ pub(crate) fn copy_attributes(from: At<'_>, to: At<'_>, stat: &Stat) -> Result<(
         // A user may give a file to a group of theirs.
         let _ = chownat(to.dir, to.name, None, gid, AtFlags::SYMLINK_NOFOLLOW);
     }
-    copy_xattrs(&from.by_proc(), &to.by_proc());
+    copy_xattrs(from, to);
     if file_type(stat) != FileType::Symlink {
         set_mode(to, mode(stat))?;
     }
@@ -136,20 +140,20 @@ pub(crate) fn move_dirs(from: At<'_>, to: At<'_>, flags: RenameFlags) -> Result<
 }
 
 /// As many as this user may set.
-fn copy_xattrs(from: &[u8], to: &[u8]) {
+fn copy_xattrs(from: At<'_>, to: At<'_>) {
     for (name, value) in xattrs(from) {
-        let _ = fs::lsetxattr(to, name, &value, XattrFlags::empty());
+        let _ = to.by_proc(|path| fs::lsetxattr(path, name, &value, XattrFlags::empty()));
     }
 }
 
 /// The extended attributes that this user may read.
-pub(crate) fn xattrs(path: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub(crate) fn xattrs(at: At<'_>) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut names = vec![0_u8; 64 << 10];
-    let len = fs::llistxattr(path, &mut names[..]).unwrap_or(0);
+    let len = at.by_proc(|path| fs::llistxattr(path, &mut names[..])).unwrap_or(0);
     let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let read = |name: &[u8]| {
         let mut value = vec![0_u8; 64 << 10];
-        let len = fs::lgetxattr(path, name, &mut value[..]).ok()?;
+        let len = at.by_proc(|path| fs::lgetxattr(path, name, &mut value[..])).ok()?;
         Some((name.to_vec(), value[..len].to_vec()))
     };
     names.filter_map(read).collect()

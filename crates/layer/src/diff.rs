@@ -151,7 +151,7 @@ impl View {
             || self.shown(before).st_ino != self.shown(after).st_ino && (old.st_nlink > 1 || self.is_copy_of_linked(after));
         let links = kind == FileType::RegularFile && (old.st_nlink == 1 && new.st_nlink > 1 || is_other());
         let extended = |found: &Found| {
-            let mut all = copy::xattrs(&self.at(found.place, &found.path).by_proc());
+            let mut all = copy::xattrs(self.at(found.place, &found.path));
             all.retain(|name, _| counts(name));
             all
         };

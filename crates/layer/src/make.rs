@@ -66,7 +66,7 @@ impl View {
         let (parent, at) = (path.parent(), At { dir: work.as_fd(), name: &nest });
         let dir = self.at(Place::Layer(top), &parent);
         let stat = dir.stat()?;
-        let default = fs::lgetxattr(dir.by_proc(), c"system.posix_acl_default", &mut [0_u8; 0][..]);
+        let default = dir.by_proc(|path| fs::lgetxattr(path, c"system.posix_acl_default", &mut [0_u8; 0][..]));
         if stat.st_mode & SET_GROUP == 0 && default.is_err() {
             return make(self, at).inspect_err(|_| {
                 let _ = remove_tree(at);

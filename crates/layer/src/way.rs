@@ -2,7 +2,6 @@
 
 use crate::{
     copy::{At, mode, set_mode},
-    path::TreePath,
     tree::open_dir,
     view::PATH_MAX,
 };
@@ -26,10 +25,12 @@ pub(crate) struct Far<'a> {
 
 impl<'a> Far<'a> {
     /// Goes as far as it must.
-    pub(crate) fn new(root: BorrowedFd<'a>, path: &'a TreePath) -> Result<Self, Errno> {
-        let mut far = Self { root, dir: None, name: path.relative() };
-        while far.name.len() >= PATH_MAX {
-            let end = far.name[..PATH_MAX].iter().rposition(|byte| *byte == b'/').ok_or(Errno::NAMETOOLONG)?;
+    pub(crate) fn of(at: At<'a>) -> Result<Self, Errno> {
+        /// The descriptor's own name in /proc may come before it.
+        const MOST: usize = PATH_MAX - 32;
+        let mut far = Self { root: at.dir, dir: None, name: at.name };
+        while far.name.len() >= MOST {
+            let end = far.name[..MOST].iter().rposition(|byte| *byte == b'/').ok_or(Errno::NAMETOOLONG)?;
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             far.dir = Some(openat(far.at().dir, &far.name[..end], flags, Mode::empty())?);
             far.name = &far.name[end + 1..];

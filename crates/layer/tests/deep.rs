@@ -2,16 +2,17 @@
 
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, openat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, linkat, lsetxattr, mkdirat, openat, statat},
     io::{Errno, write},
 };
-use slipway_layer::{Error, Kept, TreePath, View};
+use slipway_layer::{Attribute, Error, Kept, TreePath, View};
 use std::{fs, path::Path};
 
 mod common;
 use common::{Bench, is_staging, path};
 
 const LENGTH: usize = 4087;
+const NOTE: &std::ffi::CStr = c"user.note";
 
 /// A directory's name of this length, and those above it.
 fn deep(first: &str) -> Vec<TreePath> {
@@ -42,9 +43,15 @@ fn make(host: &Path) {
     for name in [b"old", b"two", b"bye"] {
         let flags = OFlags::WRONLY | OFlags::CREATE;
         let file = openat(&host, in_deep("y", name).relative(), flags, Mode::RUSR | Mode::WUSR).expect("create");
-        write(file, name).expect("write");
+        write(&file, name).expect("write");
+        let _ = fsetxattr(&file, NOTE, name, XattrFlags::empty());
     }
     linkat(&host, in_deep("y", b"two").relative(), &host, "other", AtFlags::empty()).expect("link");
+}
+
+/// Whether the file system does.
+fn knows_notes(dir: &Path) -> bool {
+    lsetxattr(dir, NOTE, b"", XattrFlags::empty()).is_ok()
 }
 
 fn change(bench: &Bench, view: &mut View) {
@@ -55,6 +62,8 @@ fn change(bench: &Bench, view: &mut View) {
         |view: &mut View, name: TreePath, text: &str| bench.put(view, std::str::from_utf8(name.relative()).expect("text"), text);
     put(view, in_deep("z", b"one"), "new");
     let one = view.find(&in_deep("z", b"one")).expect("find");
+    let note = Attribute::SetXattr(NOTE, b"new", XattrFlags::empty());
+    assert_eq!(view.set_attribute(&one, &note).is_ok(), knows_notes(&bench.host()));
     view.link(&one, &in_deep("z", b"too")).expect("link");
     put(view, in_deep("y", b"old"), "new");
     put(view, in_deep("y", b"two"), "new");
@@ -87,6 +96,12 @@ fn assert_kept(bench: &Bench) {
     assert!(!is_staging(&bench.host()));
     assert_eq!((count_in(bench, "y"), count_in(bench, "z")), (2, 2));
     let one = statat(open(&bench.host()), in_deep("z", b"one").relative(), AtFlags::empty()).expect("stat");
+    let notes = [("z", "one", b"new"), ("y", "old", b"old"), ("y", "two", b"two")];
+    for (first, name, value) in notes.into_iter().filter(|_| knows_notes(&bench.host())) {
+        let (dir, mut note) = (open(&bench.host()), [0; 3]);
+        let file = openat(dir, in_deep(first, name.as_bytes()).relative(), OFlags::RDONLY, Mode::empty()).expect("open");
+        assert_eq!((fgetxattr(file, NOTE, &mut note[..]), &note), (Ok(3), value), "{name}");
+    }
     assert_eq!((one.st_nlink, fs::read(bench.host().join("other")).expect("read")), (2, b"new".to_vec()));
 }
 

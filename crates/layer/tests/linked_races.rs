@@ -424,7 +424,7 @@ fn a_file_that_is_only_renamed_or_linked_is_not_written() {
         give(&layers);
         let flags = XattrFlags::empty();
         rustix::fs::setxattr(made.join("a"), CAPABILITY.0, &CAPABILITY.1, flags).expect("setxattr");
-        rustix::fs::setxattr(made.join("a"), "user.note", b"mine", flags).expect("setxattr");
+        let _ = rustix::fs::setxattr(made.join("a"), "user.note", b"mine", flags);
         let before = fs::metadata(made.join("b")).expect("stat");
         fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
         as_user(|| {

@@ -42,7 +42,7 @@ impl Host {
 
     /// A name beside a target, or below one: that may be too long for a path.
     pub(super) fn beside<'a>(&'a self, temp: &'a TreePath) -> Result<Far<'a>, Errno> {
-        Far::new(self.root.as_fd(), temp)
+        Far::of(self.at(temp))
     }
 
     /// Whether the file at a name is the one with this mark.

@@ -188,10 +188,10 @@ impl<'a> Linked<'a> {
             copy.stat.st_mtime_nsec = file.stat.st_mtime_nsec;
         }
         // Nor could it be given what only root gives, as capabilities, and what its file system doesn't know.
-        let at = self.view.at(copy.place, &copy.path).by_proc();
+        let at = self.view.at(copy.place, &copy.path);
         let could_have = |name: &[u8]| {
             (geteuid().is_root() || !name.starts_with(b"security."))
-                && lgetxattr(&at, name, &mut [0_u8; 0][..]) != Err(Errno::OPNOTSUPP)
+                && at.by_proc(|path| lgetxattr(path, name, &mut [0_u8; 0][..])) != Err(Errno::OPNOTSUPP)
         };
         let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
         Ok(self.view.compare_by(&original, &copy, could_have)?.is_some())
