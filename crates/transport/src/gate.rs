@@ -24,7 +24,7 @@ use std::{
 /// Most offers and greetings that wait, where there are no more connections than that; beyond it the oldest are dropped and stay on their sockets.
 pub(crate) const MOST_WAITING: usize = 128;
 
-/// Most newcomers of other users that are taken at once, and most that are kept while they say nothing. Anybody may come to a public hub.
+/// Most newcomers of other users that are taken in one hearing, and most that are kept while they say nothing. Anybody may come to a public hub.
 pub(crate) const MOST_FOREIGN: usize = 16;
 
 /// Most newcomers that the kernel keeps for the hub. Clients that a benchmark or a pool started together offer together, too.
@@ -94,11 +94,12 @@ impl Gate {
         }
     }
 
-    /// Accepts those that have come, at most so many; of other users not many at once. Also whether there were descriptors for all.
-    pub(crate) fn admit(&self, most: usize) -> (Vec<Reserved>, bool) {
+    /// Accepts those that have come, at most so many, and of other users `foreign`, which counts down. Also whether there were descriptors for all.
+    pub(crate) fn admit(&self, most: usize, foreign: &mut usize) -> (Vec<Reserved>, bool) {
         let (mut newcomers, served) = accept_from(self.listening.as_fd(), most);
         if let Some(public) = self.public.as_ref().filter(|_| newcomers.len() < most) {
-            let (strangers, served) = accept_from(public.as_fd(), most.min(MOST_FOREIGN));
+            let (strangers, served) = accept_from(public.as_fd(), most.min(*foreign));
+            *foreign -= strangers.len();
             // The program's descriptors come first.
             newcomers.extend(strangers.into_iter().filter(|fd| shortage(fd.as_fd().as_raw_fd()) == 0));
             if !served {

@@ -308,7 +308,7 @@ impl Hub {
 
     /// False if there is no descriptor for a newcomer.
     fn hear_all(&self, gate: &Gate, state: &mut State) -> bool {
-        let (newcomers, served) = gate.admit(2 * MOST_WAITING);
+        let (newcomers, served) = gate.admit(2 * MOST_WAITING, &mut { MOST_FOREIGN });
         // Whoever offered and went away without connecting leaves nothing for long.
         let State { offers, offers_swept, .. } = state;
         sweep(offers, offers_swept, |offer| matches!(hear_words(offer.line.as_fd()), Heard::Nothing));
@@ -333,7 +333,9 @@ impl Hub {
     ) -> (Option<Offer>, bool) {
         let parked = &self.ledger.family().parked;
         let mut pool = gate.pool.get().filter(|_| parked.may_hold(token));
-        let (mut found, mut served, mut left) = (None, true, 2 * MOST_WAITING);
+        let (mut served, mut left, mut foreign) = (true, 2 * MOST_WAITING, MOST_FOREIGN);
+        let heard = state.offers.iter().position(&is_it);
+        let mut found = heard.map(|at| state.offers.remove(at));
         while left > 0 && found.is_none() {
             if let Some((socket, token, ring)) = pool.and_then(|pool| pool.take(parked)) {
                 match credentials::peer(&socket) {
@@ -342,7 +344,7 @@ impl Hub {
                 }
             } else {
                 pool = None;
-                let (newcomers, are_all) = gate.admit(1);
+                let (newcomers, are_all) = gate.admit(1, &mut foreign);
                 served &= are_all;
                 left = if newcomers.is_empty() { 0 } else { left - 1 };
                 newcomers.into_iter().for_each(|fd| self.greet(gate, state, fd, true));

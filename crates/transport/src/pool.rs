@@ -61,17 +61,27 @@ impl Pool {
         parked.like(&token).fetch_add(1, Relaxed);
         if send_message(self.into.as_fd(), &message).is_err() {
             parked.take_off(&token);
+            // Whoever hears next sweeps the pool: what fills it may never be looked for.
+            parked.like(&UNKNOWN).fetch_max(1, Relaxed);
         }
     }
 
     /// Takes out the one that was put in first.
     pub fn take(&self, parked: &Parked) -> Option<(Reserved, [u8; TOKEN], u64)> {
-        let Heard::Message(Message::Parked { token, ring, socket }) = hear(self.out.as_fd()) else {
-            parked.forget_all();
-            return None;
-        };
-        parked.take_off(&token);
-        Some((Reserved::aside(socket).ok()?, token, ring))
+        loop {
+            match hear(self.out.as_fd()) {
+                Heard::Message(Message::Parked { token, ring, socket }) => {
+                    parked.take_off(&token);
+                    return Some((Reserved::aside(socket).ok()?, token, ring));
+                }
+                Heard::Nothing | Heard::Gone => {
+                    parked.forget_all();
+                    return None;
+                }
+                // There was no descriptor for its socket.
+                _ => {}
+            }
+        }
     }
 }
 
@@ -103,5 +113,25 @@ mod tests {
         assert_eq!((take(), take(), take()), (Some((second, 8192)), Some((UNKNOWN, 0)), None));
         // What a process left that was killed is forgotten with that.
         assert_eq!(holds(), [false; 3]);
+    }
+
+    #[test]
+    fn a_pool_without_room_is_looked_at_and_nonsense_in_it_is_passed_over() {
+        let _guard = unforked();
+        let (pool, parked) = (Pool::new().expect("a pool"), Parked::default());
+        let put = |token| {
+            let (socket, _) =
+                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets");
+            pool.put(&parked, Reserved::aside(socket).expect("room"), token, 1);
+        };
+        send_message(pool.into.as_fd(), &Message::Bell).expect("room");
+        put([1; TOKEN]);
+        put([2; TOKEN]);
+        assert_eq!(pool.take(&parked).map(|(_, token, _)| token), Some([1; TOKEN]));
+        assert!(parked.may_hold(&[2; TOKEN]));
+        while !parked.may_hold(&[3; TOKEN]) {
+            put([2; TOKEN]);
+        }
+        assert!(send_message(pool.into.as_fd(), &Message::Bell).is_err(), "there is room");
     }
 }
