@@ -71,7 +71,8 @@ impl Sleepers {
 }
 
 /// One more in a count, until it is dropped: also when the thread is cancelled.
-struct Counted<'a>(&'a AtomicU32);
+#[derive(Debug)]
+pub struct Counted<'a>(&'a AtomicU32);
 
 impl<'a> Counted<'a> {
     fn enter(count: &'a AtomicU32) -> Self {
@@ -82,7 +83,8 @@ impl<'a> Counted<'a> {
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        // One that was forked in the midst of it, by a signal handler, has been forgotten.
+        let _ = self.0.fetch_update(Relaxed, Relaxed, |count| count.checked_sub(1));
     }
 }
 
@@ -99,6 +101,17 @@ impl SetSleepers {
         let _asleep = Counted::enter(&self.0);
         drop(held);
         wait()
+    }
+
+    /// One that waits for the set's own descriptor is as good as asleep in it until this is dropped: whoever changes what the set would report makes that
+    /// descriptor ready. It looks at the set afterwards, under its lock.
+    pub fn enter(&self) -> Counted<'_> {
+        Counted::enter(&self.0)
+    }
+
+    /// This process was forked, and has no other thread.
+    pub fn forget(&self) {
+        self.0.store(0, Relaxed);
     }
 
     /// Whether no thread sleeps; with the set's lock held, also that none will before it is let go. A thread that changes what the set would report asks after it
@@ -125,6 +138,11 @@ impl Unseen {
         let _waiting = Counted::enter(&self.0);
         full_fence(); // orders the count before the look; paired with that in `may_wait`
         wait()
+    }
+
+    /// This process was forked, and has no other thread.
+    pub fn forget(&self) {
+        self.0.store(0, Relaxed);
     }
 
     /// Whether a thread may wait in the set that was just made known.

@@ -39,6 +39,8 @@ static MAKING: ForkMutex<()> = ForkMutex::new(());
 /// In the child of a fork.
 pub fn after_fork(child: &Forked) {
     MAKING.after_fork(child);
+    UNSEEN.forget();
+    table::forget_unseen();
 }
 
 /// The epoll set `epfd`, which is known from here on; none where it can't be.
@@ -50,6 +52,7 @@ pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
         }
         let set = EpollSet::new(epfd).ok()?;
         let shared = table::is_shared_set(epfd);
+        table::unseen(epfd).into_iter().for_each(|unseen| set.count_unseen(unseen));
         let put = table::put(epfd, Slot::Set(Arc::clone(&set)));
         if shared || UNSEEN.may_wait() {
             set.expose();
@@ -57,9 +60,7 @@ pub fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
         if UNSEEN.may_wait() {
             set.begin_waiting();
         }
-        if let Some(unseen) = table::unseen(epfd) {
-            set.note_unseen(unseen);
-        }
+        set.note_unseen();
         put.then_some(set)
     })
 }

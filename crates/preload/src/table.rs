@@ -71,7 +71,21 @@ pub fn is_used(fd: RawFd) -> bool {
 
 /// The waits in `fd` as an epoll set that has no slot yet.
 pub fn unseen(fd: RawFd) -> Option<&'static Unseen> {
-    PLACES.get(fd as usize).map(|place| &place.unseen)
+    let place = PLACES.get(fd as usize)?;
+    reach(fd);
+    Some(&place.unseen)
+}
+
+/// This process was forked: no other thread waits.
+pub fn forget_unseen() {
+    numbers(0, c_uint::MAX).for_each(|fd| PLACES[fd as usize].unseen.forget());
+}
+
+/// Something is known of `fd`.
+fn reach(fd: RawFd) {
+    if (fd as u32) > HIGHEST.load(Relaxed) {
+        HIGHEST.fetch_max(fd as u32, Relaxed);
+    }
 }
 
 /// What is known of a descriptor, if its number is not out of range.
@@ -157,7 +171,7 @@ pub fn put(fd: RawFd, slot: Slot) -> bool {
     forget(fd);
     place.seat.put(slot);
     place.used.store(TAKEN, Relaxed);
-    HIGHEST.fetch_max(fd as u32, Relaxed);
+    reach(fd);
     true
 }
 
@@ -205,7 +219,7 @@ fn note(fd: RawFd, what: u8) {
     if let Some(used) = used_of(fd) {
         forget(fd);
         used.store(what, Relaxed);
-        HIGHEST.fetch_max(fd as u32, Relaxed);
+        reach(fd);
     }
 }
 

@@ -42,7 +42,7 @@ struct Blocking<'a> {
 impl Blocking<'_> {
     fn may_sleep(&self, timeout: Option<Duration>) -> Result<(), Errno> {
         let sleeps = timeout != Some(Duration::ZERO);
-        if sleeps && self.stream.follow_flag(self.fd) { Err(Errno::AGAIN) } else { Ok(()) }
+        if sleeps && self.stream.asks_not_to_wait(self.fd) { Err(Errno::AGAIN) } else { Ok(()) }
     }
 }
 
@@ -85,6 +85,11 @@ fn block(
         match wait(&mut members, &mut [], timeout, &mut Blocking { kernel: &mut kernel, stream, fd, naps }) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
+            Err(Errno::AGAIN) => {
+                // Not before: where this thread counts as a sleeper, it would be waited for.
+                stream.follow_flag(fd);
+                return Err(Errno::AGAIN);
+            }
             // A blocking read or write that has moved nothing goes on after a handler with SA_RESTART; poll(2) never does.
             Err(Errno::INTR) if end.is_none() && moved == 0 && kernel.restarts() => {}
             Err(error) => return Err(error),
@@ -114,6 +119,11 @@ pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Re
     }
 }
 
+/// Whether a call with these flags waits. Another process may have cleared O_NONBLOCK of a connection that is on its socket again.
+fn may_wait(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool {
+    flags & MSG_DONTWAIT == 0 && (!stream.nonblocking() || stream.has_come_back_blocking(fd))
+}
+
 /// Whether a receive with these flags fails with AGAIN, as can be told at a glance: programs look once more after each read.
 #[inline]
 pub fn finds_nothing(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool {
@@ -138,7 +148,6 @@ pub fn receive(
         stream.return_to_socket(fd);
         return Ok(None);
     }
-    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
     let peek = flags & MSG_PEEK != 0;
     let all = flags & MSG_WAITALL != 0 && !peek;
     // Descriptors end a receive of all, with a buffer or without.
@@ -161,7 +170,7 @@ pub fn receive(
                 }
                 IoSliceMut::advance_slices(&mut rest, got.bytes);
             }
-            Err(Errno::AGAIN) if waits || flags & MSG_DONTWAIT == 0 && stream.has_come_back_blocking(fd) => {
+            Err(Errno::AGAIN) if may_wait(stream, fd, flags) => {
                 let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
                 if let Err(error) = block(stream, fd, PollFlags::IN, end, total.bytes, program) {
                     return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
@@ -193,7 +202,6 @@ pub fn send(
         return if returned { Ok(None) } else { Err(Errno::AGAIN) };
     }
     let want: usize = from.iter().map(|slice| slice.len()).sum();
-    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
     let (mut sent, mut waited) = (0, false);
     loop {
         // Descriptors go with the first byte.
@@ -202,13 +210,13 @@ pub fn send(
             Ok(n) => {
                 sent += n;
                 waited = false;
-                if sent >= want || !waits {
+                if sent >= want || !may_wait(stream, fd, flags) {
                     return Ok(Some(sent));
                 }
                 IoSlice::advance_slices(&mut from, n);
                 continue;
             }
-            Err(Errno::AGAIN) if waits || flags & MSG_DONTWAIT == 0 && stream.has_come_back_blocking(fd) => {
+            Err(Errno::AGAIN) if may_wait(stream, fd, flags) => {
                 waited = true;
                 block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program)
             }

@@ -125,6 +125,8 @@ pub fn poll(
         .collect();
     // Messages at ports stir a set, too, as long as a thread is known to sleep.
     let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
+    // And what another thread changes in it shows in the kernel's set.
+    let _in_sets: SmallVec<[_; 1]> = sets().map(|(_, set)| set.enter()).collect();
     // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
     let ready: SmallVec<[usize; 4]> =
         sets().filter(|(at, set)| entries[*at].events & libc::POLLIN != 0 && set.ready_within()).map(|(at, _)| at).collect();

@@ -146,6 +146,7 @@ fn memory_comes_with_use() {
             assert_eq!(status.connections[0].ring_bytes, 0);
             // As much as 40 KiB count like ten answers.
             let large = server.fresh_connection();
+            large.wait_for();
             crate::support::calls::write_all(large.client, &[1; 40 << 10]);
             let mut left = 40 << 10;
             while left > 0 {
@@ -160,13 +161,17 @@ fn memory_comes_with_use() {
 /// Clients that were started together have used their connections enough at the same moment, and the server has not looked meanwhile.
 #[test]
 fn all_that_offer_together_are_heard() {
-    use crate::support::calls::{read_up_to, write_all};
+    use crate::support::{
+        calls::{read_up_to, write_all},
+        connection::Connection,
+    };
     hooked_output(
         &[("SLIPWAY_X11_AFTER", "6")],
         || {
             let _step = Step::begin("many offers");
             let server = Server::listen();
             let connections: Vec<_> = (0..200).map(|_| server.fresh_connection()).collect();
+            connections.iter().for_each(Connection::wait_for);
             for _ in 0..20 {
                 connections.iter().for_each(|c| write_all(c.client, b"?"));
                 for c in &connections {

@@ -185,8 +185,14 @@ impl Connection {
         Self { client: ends[0], server: ends[1] }
     }
 
+    /// The program waits for both ends by the hooks: for a moment.
+    pub fn wait_for(&self) {
+        [self.client, self.server].iter().for_each(|fd| _ = super::calls::ready(*fd, libc::POLLIN));
+    }
+
     /// A byte each way, after which both ends have moved to the ring if they will.
     pub fn exchange(&self) {
+        self.wait_for();
         for (from, to) in [(self.client, self.server), (self.server, self.client)] {
             super::calls::write_all(from, b"!");
             assert_eq!(super::calls::read_up_to(to, 1), b"!");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     epoll::Event,
-    stream::pair::{Ends, ends},
+    stream::pair::{Ends, ends, has_late_sleepers},
     wait::PollEntry,
 };
 use std::{
@@ -216,4 +216,32 @@ fn what_only_the_kernel_does_is_done_on_the_socket() {
     assert_eq!(ends.take(libc::MSG_ERRQUEUE, 1, &Fake::default()), Ok(Some(b"i".to_vec())));
     assert_eq!(ends.take(MSG_OOB, 1, &Fake::default()), Ok(None));
     assert!(ends.client.0.is_wanted_back(), "the stream goes back first");
+}
+
+#[test]
+fn a_flag_that_others_set_is_followed_when_the_thread_sleeps_no_more() {
+    let ends = blocking();
+    rustix::io::ioctl_fionbio(&ends.server.1, true).expect("a socket");
+    ends.put(b"x");
+    assert_eq!(ends.take(0, 9, &Fake::default()), Ok(Some(b"x".to_vec())));
+    // A bell lies on the line.
+    ends.client.0.receiving_ended();
+    assert_eq!(ends.take(0, 9, &Fake::default()), Err(Errno::AGAIN));
+    assert!(ends.server.0.nonblocking() && ends.client.0.is_wanted_back());
+    assert!(!has_late_sleepers(&ends.server.0), "it waited for itself");
+}
+
+#[test]
+fn a_send_on_a_file_that_has_come_to_block_sends_all() {
+    let ends = blocking();
+    let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+    client.set_nonblocking(true);
+    client.return_to_socket(fd);
+    let drain = || {
+        while rustix::net::recv(&ends.server.1, &mut [0; 9000][..], rustix::net::RecvFlags::DONTWAIT).is_ok() {}
+        Ok(0_usize)
+    };
+    let sleeps: Sleeps<'_> = (0..99).map(|_| Box::new(drain) as _).collect();
+    let fake = Fake { sleeps: sleeps.into(), ..Fake::default() };
+    assert_eq!(send(client, fd, &mut [IoSlice::new(&[1; 1 << 20])], &[], 0, &fake), Ok(Some(1 << 20)));
 }

@@ -4,23 +4,61 @@
 //! the kernel need know of two changes. It need know before a thread waits, and at once where a thread waits already, or
 //! one may wait that no hook sees.
 
-use super::{EpollSet, State, borrow, entry::EDGE, entry::Entry, entry::ONCE};
-use crate::stream::locked;
+use super::{
+    EpollSet, State, borrow,
+    entry::{EDGE, Entry, ONCE, lendable},
+};
+use crate::stream::{Stream, locked};
 use rustix::event::epoll;
-use slipway_fabric::{sleepers::Unseen, sync::Ordering::SeqCst};
+use slipway_fabric::{
+    sleepers::{Counted, Unseen},
+    sync::Ordering::SeqCst,
+};
 use std::os::fd::RawFd;
 
 /// The process's waits that may be in epoll sets of which the hooks know nothing, by whatever number.
 pub static UNSEEN: Unseen = Unseen::none();
 
 impl EpollSet {
-    /// Threads may wait in the kernel that began before the set was known: they are not among its sleepers, until something of the library's wakes them.
-    pub fn note_unseen(&self, unseen: &'static Unseen) {
-        if unseen.may_wait() {
-            let _ = self.unseen.set(unseen);
+    /// Waits in the kernel that begin before the set is known are counted there: they are not among its sleepers.
+    pub fn count_unseen(&self, unseen: &'static Unseen) {
+        let _ = self.unseen.set(unseen);
+    }
+
+    /// The set is known from here on. Threads may wait in it of which it knows nothing, until something of the library's wakes them.
+    pub fn note_unseen(&self) {
+        if self.unseen.get().is_some_and(|unseen| unseen.may_wait()) {
             self.expose();
             self.begin_waiting();
         }
+    }
+
+    /// This thread is about to wait for the set's descriptor, until what this gives is dropped.
+    pub fn enter(&self) -> Counted<'_> {
+        self.sleepers.enter()
+    }
+
+    /// Whether the program waits for the set by the hooks.
+    pub fn is_waited_for(&self) -> bool {
+        self.waited.load(SeqCst) != 0
+    }
+
+    /// The program waits for the set by the hooks, or may: from here on the kernel's set may report descriptors of the library.
+    #[cold]
+    pub fn begin_waiting(&self) {
+        let mut state = locked(&self.state);
+        self.waited.store(1, SeqCst);
+        self.take_hubs(&mut state);
+        let lent: Vec<_> =
+            state.entries.iter().flatten().filter(|e| e.lent && !lendable(&e.stream, e.events)).map(|e| e.fd).collect();
+        for fd in lent {
+            self.take_over(&mut state, fd);
+        }
+    }
+
+    /// Whether the kernel is to report a stream until it is decided: before the first wait by the hooks, it has reported nothing to them.
+    pub(super) fn lends(&self, stream: &Stream, events: u32) -> bool {
+        lendable(stream, events) || stream.is_undecided() && !self.is_waited_for()
     }
 
     /// Whether a thread may sleep in the set.

@@ -18,7 +18,7 @@ use crate::{
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
-use entry::{EDGES, Entry, IDLE_BELLS, lendable};
+use entry::{EDGES, Entry, IDLE_BELLS};
 use rustc_hash::FxHashMap;
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
@@ -161,6 +161,7 @@ impl EpollSet {
     /// This process was forked. If another thread was at the set just then, nothing is known here of what is registered there, and what the kernel says of that is
     /// for nobody.
     pub fn after_fork(&self, child: &Forked) {
+        self.sleepers.forget();
         if self.state.after_fork(child) {
             let mut state = locked(&self.state);
             state.tags.insert(self.first_tag + 1, Tag::Kick);
@@ -418,29 +419,6 @@ impl EpollSet {
                 gate.iter().for_each(|gate| _ = self.register(gate.as_fd(), epoll::EventFlags::IN, tag));
             }
         }
-    }
-
-    /// Whether the program waits for the set by the hooks.
-    pub fn is_waited_for(&self) -> bool {
-        self.waited.load(SeqCst) != 0
-    }
-
-    /// The program waits for the set by the hooks, or may: from here on the kernel's set may report descriptors of the library.
-    #[cold]
-    pub fn begin_waiting(&self) {
-        let mut state = locked(&self.state);
-        self.waited.store(1, SeqCst);
-        self.take_hubs(&mut state);
-        let lent: Vec<_> =
-            state.entries.iter().flatten().filter(|e| e.lent && !lendable(&e.stream, e.events)).map(|e| e.fd).collect();
-        for fd in lent {
-            self.take_over(&mut state, fd);
-        }
-    }
-
-    /// Whether the kernel is to report a stream until it is decided: before the first wait by the hooks, it has reported nothing to them.
-    fn lends(&self, stream: &Stream, events: u32) -> bool {
-        lendable(stream, events) || stream.is_undecided() && !self.is_waited_for()
     }
 
     /// A hub that the set serves has a new gate.

@@ -33,9 +33,6 @@ const GLANCE_IN_COMPANY: u64 = 5_000;
 /// For so long, in nanoseconds, after somebody else had an event a stream has company.
 const COMPANY: u64 = 20_000_000;
 
-/// Bells that a stream's sets leave in the line's queue, which holds some 270: a bell that finds no place there is no edge.
-const UNHEARD: u32 = 32;
-
 /// EPOLLOUT: of a line's tag, the doorbell.
 const OUT: u32 = PollFlags::OUT.bits() as u32;
 /// EPOLLHUP.
@@ -360,7 +357,7 @@ impl EpollSet {
                             let hang_up = event.events & HUP != 0;
                             let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells);
                             // At stage one a bell comes with every write, and a full queue gives no edges.
-                            let full = bells.is_multiple_of(UNHEARD) || entry.stream.is_crowded();
+                            let full = entry.stream.may_hold_many_bells() || entry.stream.is_crowded();
                             if hang_up || answer || full || Settings::get().stage == Stage::One {
                                 entry.stream.heard_in_set();
                                 if entry.stream.is_in_several_sets() {

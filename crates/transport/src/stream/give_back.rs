@@ -162,11 +162,11 @@ impl Stream {
 
     fn give_back_halves(&self, receiving: bool) {
         self.settle();
-        let Some(segment) = self.line() else {
-            self.decline();
+        if self.line().is_none() {
             self.stay_plain();
-            return;
-        };
+        }
+        // Another thread may just have got it.
+        let Some(segment) = self.line() else { return };
         {
             let tx = &self.state.tx;
             let _guard = self.lock_sending(None);

@@ -70,12 +70,11 @@ impl Stream {
         }
     }
 
-    /// Whether all waits for the connection are the hooks', as far as is known: those for its sets, or for itself, or in calls that block. A program that
-    /// does not block, and that no hook has seen wait, waits by system calls of its own.
+    /// Whether the program waits for the connection by the hooks: for its sets, for itself, or in calls that block. One that no hook has seen wait may do so by
+    /// system calls of its own.
     fn is_waited_for(&self) -> bool {
         let sets = self.sets();
-        let waits_in_sets = sets.iter().all(|set| set.is_waited_for()) && !(sets.is_empty() && self.nonblocking());
-        self.waited.load(Relaxed) != 0 || waits_in_sets
+        self.waited.load(Relaxed) != 0 || !sets.is_empty() && sets.iter().all(|set| set.is_waited_for())
     }
 
     /// A client offers now, if it has not: for a program that must hear bells.
@@ -98,6 +97,10 @@ impl Stream {
         }
         common.sleepers.if_none(|| {
             let mut prospect = locked(&self.prospect);
+            // Another thread may have been here, or has decided that there will be no line.
+            if !self.is_quiet() {
+                return;
+            }
             let mut waits = self.role == Role::Server;
             let (line, then) = match &*prospect {
                 Some(Prospect::Client { to, listener }) => {
@@ -123,9 +126,11 @@ impl Stream {
                 Some(line) => {
                     self.socket.store(Arc::new(line));
                     common.line_gone.store(0, Relaxed);
-                    common.phase.store(then, Relaxed);
+                    if common.phase.compare_exchange(phase::QUIET, then, Relaxed, Relaxed).is_err() {
+                        self.drop_line();
+                    }
                 }
-                None => common.phase.store(phase::PLAIN, Relaxed),
+                None => _ = self.decide(phase::PLAIN),
             }
         });
     }
@@ -133,15 +138,33 @@ impl Stream {
     /// A client's offer is not answered: its server has given the connection away, or keeps it on its socket for another reason.
     #[cold]
     pub(super) fn withdraw(&self) {
-        self.stay_plain();
+        if self.stay_plain() {
+            self.drop_line();
+        }
+    }
+
+    fn drop_line(&self) {
         self.state.common.line_gone.store(1, Relaxed);
         self.socket.store(Arc::new(Reserved::none()));
     }
 
-    /// The connection stays on its socket.
-    pub(super) fn stay_plain(&self) {
-        self.state.common.phase.store(phase::PLAIN, Relaxed);
-        *locked(&self.prospect) = None;
+    /// The connection stays on its socket, and a client that waits for an answer is told; false if it was decided before, and may have a segment.
+    pub(super) fn stay_plain(&self) -> bool {
+        // A segment is sent, and taken, with it held: both ends are to know the same.
+        let mail = locked(&self.mail);
+        self.decline();
+        let decides = self.decide(phase::PLAIN);
+        drop(mail);
+        if decides {
+            *locked(&self.prospect) = None;
+        }
+        decides
+    }
+
+    /// Decides what becomes of a connection, once: whether this did.
+    pub(super) fn decide(&self, what: u32) -> bool {
+        let undecided = |phase| matches!(phase, phase::QUIET | phase::OFFERED | phase::HEARD).then_some(what);
+        self.state.common.phase.fetch_update(Relaxed, Relaxed, undecided).is_ok()
     }
 
     /// This process forks, and what comes of it may have the connection and not the listening socket.
@@ -150,6 +173,27 @@ impl Stream {
             && let Some(Prospect::Server { hub, kept, .. }) = &mut *prospect
         {
             *kept = hub.upgrade();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::pair::quiet;
+
+    #[test]
+    fn what_another_thread_has_decided_stays() {
+        for decided in [phase::GRANTED, phase::OFFERED, phase::PLAIN] {
+            let (stream, _socket, _peer) = quiet();
+            // The other one has used up how the line is got.
+            *locked(&stream.prospect) = None;
+            stream.waited.store(1, Relaxed);
+            stream.state.common.phase.store(decided, Relaxed);
+            stream.get_line(0);
+            assert_eq!(stream.state.common.phase.load(Relaxed), decided);
+            assert_eq!(stream.stay_plain(), decided == phase::OFFERED);
+            assert_eq!(stream.state.common.phase.load(Relaxed) == phase::GRANTED, decided == phase::GRANTED);
         }
     }
 }

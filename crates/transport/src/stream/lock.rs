@@ -49,7 +49,6 @@ impl Stream {
             show();
         } else if self.line().is_none() {
             // All is on the socket, where each call is one step: only how much went over it is not known any more.
-            self.decline();
             self.stay_plain();
             unfinished.store(0, Relaxed);
         } else if let Some(fd) = fd {

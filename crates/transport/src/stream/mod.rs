@@ -83,6 +83,8 @@ pub struct Stream {
     in_sets: AtomicU32,
     /// Bells that epoll sets and sleepers on nothing else have heard (wraps). Of the stream, not of its registration: that comes and goes.
     bells: AtomicU32,
+    /// How often flags were armed since a set last drained the line.
+    armings: AtomicU32,
     /// Bytes that may be read before the epoll set that reports the stream has its turn again.
     allotted: AtomicU64,
     /// 1: a read found the allotment used up while bytes were there. 2: a read got less than was there.
@@ -131,6 +133,10 @@ static AT_SEGMENT: OnceLock<fn()> = OnceLock::new();
 pub fn at_segment(act: fn()) {
     let _ = AT_SEGMENT.set(act);
 }
+
+/// Bells that a stream's sets leave in the line's queue, which holds some 270: a bell that finds no place there is no edge. There are no more of them than
+/// flags were armed; a set may hear one edge for several.
+pub(crate) const UNHEARD: u32 = 32;
 
 /// A client whose server has not answered looks for it at each of so many calls.
 const LOOK: u64 = 4;
@@ -201,6 +207,7 @@ impl Stream {
             sets: ForkMutex::default(),
             in_sets: AtomicU32::new(0),
             bells: AtomicU32::new(0),
+            armings: AtomicU32::new(0),
             allotted: AtomicU64::new(u64::MAX),
             cut_short: AtomicU32::new(0),
             pace: Pace::default(),
@@ -231,7 +238,7 @@ impl Stream {
             if let Some(first) = AT_SEGMENT.get() {
                 first();
             }
-            self.state.common.phase.store(phase::GRANTED, Relaxed);
+            self.decide(phase::GRANTED);
         }
     }
 
@@ -270,11 +277,15 @@ impl Stream {
         self.state.common.nonblocking.store(on.into(), Relaxed);
     }
 
-    /// Whether the open file has O_NONBLOCK. If the hooks have not seen it set or cleared, a process without them has done that, or a system call that is not the
+    /// Whether the open file has O_NONBLOCK.
+    pub fn asks_not_to_wait(&self, fd: BorrowedFd<'_>) -> bool {
+        rustix::fs::fcntl_getfl(fd).map_or_else(|_| self.nonblocking(), |flags| flags.contains(OFlags::NONBLOCK))
+    }
+
+    /// As [`Stream::asks_not_to_wait`]. If the hooks have not seen it set or cleared, a process without them has done that, or a system call that is not the
     /// C library's: the connection goes to its socket, as its program may wait by such calls, too.
     pub fn follow_flag(&self, fd: BorrowedFd<'_>) -> bool {
-        let Ok(flags) = rustix::fs::fcntl_getfl(fd) else { return self.nonblocking() };
-        let now = flags.contains(OFlags::NONBLOCK);
+        let now = self.asks_not_to_wait(fd);
         if now != self.nonblocking() {
             self.set_nonblocking(now);
             self.return_to_socket(fd);
@@ -374,9 +385,7 @@ impl Stream {
             if may_wait {
                 self.attend();
             }
-            if self.is_undecided() {
-                common.phase.store(phase::PLAIN, Relaxed);
-            }
+            self.decide(phase::PLAIN);
         }
     }
 
@@ -494,6 +503,15 @@ impl Stream {
     pub fn count_bell(&self, time: u64) -> u32 {
         self.state.rx.heard_at.store(time, Relaxed);
         self.bells.fetch_add(1, Relaxed).wrapping_add(1)
+    }
+
+    /// Whether so many bells may lie on the line that a set had better drain it; if so, counts anew.
+    pub fn may_hold_many_bells(&self) -> bool {
+        let many = self.armings.load(Relaxed) >= UNHEARD;
+        if many {
+            self.armings.store(0, Relaxed);
+        }
+        many
     }
 
     /// Counts a wait that ended for this stream.

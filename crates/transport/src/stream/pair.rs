@@ -71,6 +71,11 @@ pub(crate) fn within_a_tick<T>(mut turn: impl FnMut() -> T) -> T {
     }
 }
 
+/// Whether it has given a sleeper up.
+pub(crate) fn has_late_sleepers(stream: &Stream) -> bool {
+    stream.late_sleepers.load(Relaxed) != 0
+}
+
 /// As if it had asked the kernel so many nanoseconds ago.
 pub(crate) fn asked_before(stream: &Stream, ago: u64) {
     stream.state.rx.looked_at.store(coarse_now() - ago, Relaxed);

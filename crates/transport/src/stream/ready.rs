@@ -254,6 +254,7 @@ impl Stream {
 
     fn arm_with(&self, want: PollFlags, reader: impl FnOnce(&Ring), writer: impl FnOnce(&Ring)) {
         let Some(segment) = self.line() else { return };
+        self.armings.fetch_add(1, Relaxed);
         if want.intersects(INPUT) {
             reader(&segment.rx);
         }

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::line::send_doorbell;
 use crate::stream::{
-    How, MOST_IN_A_TURN, Stream, ask_kernel,
+    How, MOST_IN_A_TURN, Stream, UNHEARD, ask_kernel,
     pair::{age, asked, asked_before, ends, unforked, within_a_tick},
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -259,8 +259,6 @@ fn bells_that_one_set_takes_the_others_are_told_of() {
     for (set, data) in [(&first, 7), (&second, 8)] {
         set.add(server.1.as_raw_fd(), &server.0, IN, data).expect("room");
     }
-    // So that it is the first to look that has heard so many.
-    server.0.count_bell(0);
     for turn in 0..UNHEARD {
         for set in [&first, &second] {
             while !set.lie_down(&mut locked(&set.state)) {
@@ -272,6 +270,26 @@ fn bells_that_one_set_takes_the_others_are_told_of() {
         assert_eq!(told, [Some(7), Some(8)], "turn {turn}");
         assert_eq!(read(&server), Ok(1));
     }
+}
+
+#[test]
+fn one_edge_for_many_bells_is_no_full_queue() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    let fd = server.1.as_raw_fd();
+    set.add(fd, &server.0, IN, 7).expect("room");
+    assert!(wait(&set, 0).is_empty());
+    // Each finds what it waits for before the kernel is asked.
+    for _ in 0..2 * UNHEARD {
+        assert!(set.lie_down(&mut locked(&set.state)));
+        assert_eq!(send(&client, b"b"), Ok(1));
+        locked(&set.state).activate(fd);
+        assert_eq!(read(&server), Ok(1));
+    }
+    let queued = || rustix::io::ioctl_fionread(server.0.line_socket().as_fd()).expect("a socket");
+    assert!(queued() > crate::line::LONGEST as u64);
+    assert!(ask(&set).is_empty());
+    assert_eq!(queued(), 0);
 }
 
 #[test]
