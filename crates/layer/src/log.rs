@@ -5,7 +5,7 @@ use crate::path::{TreePath, escape, unescape};
 use rustix::fs::{FileType, Stat};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::{File, OpenOptions},
     io::{self, Read, Seek, Write},
     os::unix::fs::OpenOptionsExt,
@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What identifies a file's state from the outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     /// The file system's number.
     pub dev: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Log {
     len: u64,
     /// Lines that the disk had no room for, of what is so already; they come before the next one.
     owed: Vec<Line>,
-    pub(crate) bases: HashMap<TreePath, Option<Stamp>>,
+    pub(crate) bases: BTreeMap<TreePath, Option<Stamp>>,
     /// By number in the layer.
     pub(crate) copies: HashMap<u64, (u64, u64)>,
     /// Those of files of the host's that had several names.
@@ -134,7 +134,7 @@ impl Log {
             file,
             len: whole as u64,
             owed: Vec::new(),
-            bases: HashMap::new(),
+            bases: BTreeMap::new(),
             copies: HashMap::new(),
             linked: HashSet::new(),
             hide: None,
@@ -151,7 +151,10 @@ impl Log {
                 self.bases.entry(path).or_insert(stamp);
             }
             Line::Forget(path) => {
-                self.bases.retain(|below, _| !below.is_within(&path));
+                let below: Vec<TreePath> = self.bases.range(path.range_below()).map(|(below, _)| below.clone()).collect();
+                for path in below.iter().chain([&path]) {
+                    self.bases.remove(path);
+                }
             }
             Line::Copy { of, ino, linked } => {
                 self.copies.insert(ino, of);

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fmt,
+    ops::{Bound, RangeBounds},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -91,6 +92,16 @@ impl TreePath {
     /// Whether it is `other` or in the tree below it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.below(other).is_some()
+    }
+
+    /// All that is below it, in the order of names.
+    pub(crate) fn range_below(&self) -> impl RangeBounds<Self> {
+        const AFTER_SLASH: u8 = b'/' + 1;
+        if self.is_root() {
+            return (Bound::Excluded(Self::root()), Bound::Unbounded);
+        }
+        let with = |last: u8| Self([self.0.as_slice(), &[last]].concat());
+        (Bound::Included(with(b'/')), Bound::Excluded(with(AFTER_SLASH)))
     }
 
     /// The components after those of `other`; empty if it is `other`.
@@ -194,6 +205,15 @@ mod tests {
         assert!(path.is_within(&TreePath::literal("usr")) && !path.is_within(&TreePath::literal("us")));
         assert_eq!(TreePath::root().relative(), b".");
         assert_eq!(TreePath::literal("a").below(&TreePath::root()), Some(b"a".as_slice()));
+    }
+
+    #[test]
+    fn what_is_below_in_the_order_of_names() {
+        let all = ["a", "a-b", "a/b", "a/b/c", "a0", "b", "b/a"].map(TreePath::literal);
+        for dir in all.iter().chain([&TreePath::root()]) {
+            let (range, below) = (dir.range_below(), |path: &&TreePath| path.is_within(dir) && *path != dir);
+            assert!(all.iter().filter(|path| range.contains(*path)).eq(all.iter().filter(below)), "{dir}");
+        }
     }
 
     #[test]

@@ -23,7 +23,10 @@ use rustix::{
     io::Errno,
     process::geteuid,
 };
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
 /// The host's tree.
 pub(super) struct Host {
@@ -178,6 +181,8 @@ pub(super) struct Steps<'a> {
     pub(super) host: &'a Host,
     pub(super) journal: &'a Journal,
     pub(super) progress: Progress,
+    /// Device and number of the files that steps write over.
+    pub(super) rewritten: HashSet<(u64, u64)>,
     /// Called before each call that changes something.
     pub(super) step: &'a mut dyn FnMut(),
 }
@@ -218,7 +223,7 @@ impl Steps<'_> {
         let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(old)) = (op, old) else { return Ok(()) };
         let is_as_it_was = match state(host.beside(temp)?.at())? {
             // A step that writes over it by another name looks at the rest.
-            Some(now) if self.journal.rewrites(&old) => now.ino == old.ino,
+            Some(now) if self.rewritten.contains(&(old.dev, old.ino)) => now.ino == old.ino,
             now => now.is_some_and(|now| old.is_still(&now)),
         };
         if is_as_it_was { Ok(()) } else { Err(Errno::AGAIN) }

@@ -198,7 +198,8 @@ fn commit(dir: &Path, files: BorrowedFd<'_>, host: &Host, journal: &Journal, ste
     let progress = Progress::open(&path).map_err(Error::io(format!("open {}", path.display())))?;
     // Somebody may have given them up again since it was killed.
     rights::take(&host.root, &journal.before(), step);
-    let mut steps = Steps { host, journal, progress, step };
+    let rewritten = journal.rewrites().filter_map(|(_, old)| old).map(|old| (old.dev, old.ino)).collect();
+    let mut steps = Steps { host, journal, progress, rewritten, step };
     let Err(error) = steps.commit() else { return Ok(()) };
     steps.undo()?;
     advance(dir, "keep.commit", "keep.plan", step)?;

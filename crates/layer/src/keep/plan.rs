@@ -101,12 +101,10 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Whether a step writes over the file of which this was noted.
-    pub(super) fn rewrites(&self, noted: &Stamp) -> bool {
-        let is_it = |(op, old): (&Op, &Option<Stamp>)| {
-            matches!(op, Op::Rewrite { .. }) && old.is_some_and(|old| (old.dev, old.ino) == (noted.dev, noted.ino))
-        };
-        self.ops.iter().zip(&self.olds).any(is_it)
+    /// The targets that steps write over, as they were then.
+    pub(super) fn rewrites(&self) -> impl Iterator<Item = (&TreePath, Option<Stamp>)> {
+        let steps = self.ops.iter().zip(&self.olds);
+        steps.filter_map(|(op, old)| matches!(op, Op::Rewrite { .. }).then_some((op.target(), *old)))
     }
 
     /// What a file of the layer is called in messages, and where it is staged: one without a name by what it is written to.
@@ -320,14 +318,14 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
     let mut conflicts = plan(view, name, paths)?.err().unwrap_or_default();
     let is_own = |path: &TreePath| journal.temporaries().any(|temp| path.is_within(temp));
     conflicts.retain(|conflict| !is_own(&conflict.path));
+    let known: BTreeSet<TreePath> = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     // What is linked or written need not be chosen. It is what was planned at each moment that counts: now, and when its old state was noted.
+    let noted: HashMap<_, _> = journal.rewrites().collect();
     for (path, expected) in &journal.expected {
-        let of = |(op, old): (&Op, &Option<Stamp>)| matches!(op, Op::Rewrite { target, .. } if target == path).then_some(*old);
-        let mut noted = journal.ops.iter().zip(&journal.olds).filter_map(of);
-        let is_as_planned = noted.all(|old| old == Some(*expected))
+        let is_as_planned = noted.get(path).is_none_or(|old| *old == Some(*expected))
             && now(view, path)? == Some(*expected)
             && !leads_elsewhere(view, &path.parent())?;
-        if !is_as_planned && !conflicts.iter().any(|conflict| conflict.path == *path) {
+        if !is_as_planned && !known.contains(path) {
             conflicts.push(Conflict { path: path.clone(), why: "it was changed on the host" });
         }
     }

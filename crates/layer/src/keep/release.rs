@@ -112,15 +112,20 @@ impl Layer {
 
     /// What was written to a file of the host's is no conflict for its other names. What somebody else has written there since is one.
     fn base_on_written(&mut self, host: &Host, written: &[Written<'_>]) -> Result<(), Error> {
+        // What `Stamp::is_still` compares.
+        let looks = |stamp: &Stamp, ino| Stamp { dev: 0, below: 0, ino, ..*stamp };
+        let mut bases: HashMap<Stamp, Vec<(TreePath, Stamp)>> = HashMap::new();
+        for (path, base) in self.log.bases.iter().filter_map(|(path, base)| Some((path, (*base)?))) {
+            bases.entry(looks(&base, base.ino)).or_default().push((path.clone(), base));
+        }
         for Written { target, old, now: written, .. } in written {
-            let others = self.log.bases.iter().filter_map(|(path, base)| Some((path, (*base)?)));
-            let others: Vec<_> = others.filter(|(_, base)| base.is_still(old)).map(|(path, base)| (path.clone(), base)).collect();
-            for (path, base) in others {
-                if let Ok(Some(now)) = state(host.at(&path))
+            let others = [looks(old, old.ino), looks(old, 0)];
+            for (path, base) in others.iter().filter_map(|looks| bases.get(looks)).flatten() {
+                if let Ok(Some(now)) = state(host.at(path))
                     && written.is_still(&now)
                 {
                     // The log knows the file by the device that it had.
-                    let noted = self.log.rebase(path, Stamp { dev: base.dev, ..*written });
+                    let noted = self.log.rebase(path.clone(), Stamp { dev: base.dev, ..*written });
                     noted.map_err(Error::io(format!("note what {target} is on the host")))?;
                 }
             }
