@@ -165,6 +165,45 @@ fn one_who_becomes_another_user_sees_no_more_of_processes() {
     }
 }
 
+/// What takes capabilities, which go when root's process becomes another user.
+const CAPABLE: &str = r#"
+import errno, os, stat
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+os.chmod(".", 0o777); open("roots", "w").close(); tried(lambda: os.setxattr("roots", "trusted.secret", b"text"))
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+print(os.listxattr("roots"), tried(lambda: os.getxattr("roots", "trusted.secret")))
+for kind, device in (stat.S_IFCHR, os.makedev(1, 1)), (stat.S_IFBLK, 0), (stat.S_IFCHR, 0):
+    print(tried(lambda: os.mknod("device", kind | 0o666, device)))
+with open("own", "w") as own:
+    for file in "own", own.fileno():
+        for name in "security.capability", "trusted.x": print(tried(lambda: os.setxattr(file, name, bytes.fromhex("01000002") + bytes(16))))
+print(os.listxattr("own"))
+os.chdir("/dev"); print(type(tried(lambda: os.open("kmsg", os.O_RDONLY))))
+"#;
+
+#[test]
+fn one_who_becomes_another_user_has_no_capabilities() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root becomes another user");
+    }
+    let said = |net: &[&str]| {
+        let dir = tempfile::tempdir().expect("directory");
+        let words = [net, &["/usr/bin/python3", "-c", CAPABLE]].concat();
+        let mut command = Command::new(words[0]);
+        clean(command.args(&words[1..]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path()));
+        let ran = Running::start(command).finish();
+        assert_eq!(ran.stderr, "", "{ran:?}");
+        ran.stdout
+    };
+    let native = said(&[]);
+    assert!(native.starts_with("[] ENODATA\nEPERM\nEPERM\nNone\nEPERM\nEPERM\nEPERM\nEPERM\n[]\n"), "{native}");
+    for net in [&[][..], &["--net-only"]] {
+        assert_eq!(said(&[&[SLIPWAY, "unix", "-q", "--discard"], net, &["--"]].concat()), native, "{net:?}");
+    }
+}
+
 /// A child becomes another user, and asks for what may only be named to it; while it is there, root's calls are the next ones.
 const NAMES_ONLY: &str = r#"
 import os

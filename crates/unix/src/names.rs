@@ -5,7 +5,6 @@ use crate::{
     stand_in::said,
     sys::by_proc,
     tasks::{Caller, read_string},
-    user::untraced,
 };
 use rustix::{
     fd::OwnedFd,
@@ -51,7 +50,7 @@ impl Links for ProcLinks<'_> {
         if let [b"proc", process, _, ..] = parts.as_slice()
             && number(process).is_some_and(|process| process != pid && process != tid)
             && (self.server.contain && !self.server.is_of_command(self.caller, path)
-                || untraced(&self.server.view, path, look) == Err(Errno::ACCESS))
+                || self.server.untraced(path, look) == Err(Errno::ACCESS))
         {
             self.is_refused.set(true);
             return Some(Target::Object);

@@ -1,19 +1,26 @@
 //! Root's server acts as the user that a process of root's has become: it looks names up, and opens files, with that user's rights.
 
-use crate::{sys, tasks::status};
+use crate::{calls::Server, sys, tasks::status};
 use rustix::{
     fs::{AtFlags, CWD, Gid, Uid, statat},
     io::Errno,
     thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups},
 };
-use slipway_layer::{Identity, TreePath, View};
+use slipway_layer::{Identity, TreePath};
 use std::{
     cell::Cell,
     sync::{Mutex, PoisonError},
 };
 
+/// The capabilities that go with the user that a thread acts on files as: another one has none of them.
+const OF_FILES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID);
+
 thread_local! {
-    /// See [`untraced`].
+    /// See [`Server::untraced`].
     static UNTRACED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -92,24 +99,33 @@ impl User {
     }
 }
 
-/// Looks at a name, and sees no more of a process in /proc than the user that the server acts as: the kernel asks for rights to trace and to
-/// measure, which do not go with the user. Root has them.
-///
-/// # Errors
-/// EACCES; those of looking.
-pub(crate) fn untraced<T>(view: &View, path: &TreePath, look: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-    let is_other = view.caller.as_ref().is_some_and(|caller| !caller.owner().0.is_root());
-    // Of itself the kernel shows a process all.
-    if is_other && is_servers(path) {
-        return Err(Errno::ACCESS);
+impl Server {
+    /// Whether the caller is one who became another user: without capabilities.
+    pub(crate) fn is_other(&self) -> bool {
+        self.view.caller.as_ref().is_some_and(|caller| !caller.owner().0.is_root())
     }
-    let Some(own) = is_other.then(|| capabilities(None).ok()).flatten() else { return look() };
-    let _ = set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..own });
-    UNTRACED.set(true);
-    let seen = look();
-    UNTRACED.set(false);
-    let _ = set_capabilities(None, own);
-    seen
+
+    /// Opens a name, or looks at it, and may no more than a caller without capabilities: those that don't go with the user that the server acts as let
+    /// it trace processes, read the kernel's log, and more.
+    ///
+    /// # Errors
+    /// EACCES; those of looking.
+    pub(crate) fn untraced<T>(&self, path: &TreePath, look: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+        if !self.is_other() && !self.contain {
+            return look();
+        }
+        // Of itself the kernel shows a process all.
+        if is_servers(path) {
+            return Err(Errno::ACCESS);
+        }
+        let Ok(own) = capabilities(None) else { return look() };
+        let _ = set_capabilities(None, CapabilitySets { effective: own.effective & OF_FILES, ..own });
+        UNTRACED.set(true);
+        let seen = look();
+        UNTRACED.set(false);
+        let _ = set_capabilities(None, own);
+        seen
+    }
 }
 
 /// Whether a name is in what /proc shows of this process, by the number of any thread.

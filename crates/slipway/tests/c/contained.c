@@ -135,6 +135,16 @@ int main(int argc, char **argv) {
   if (mknod("terminal", S_IFCHR | 0600, makedev(4, 1)) == 0) {
     refused("device", open("terminal", O_WRONLY | O_NOCTTY), EACCES);
   }
+  /* Where a page lies in the machine's memory, the kernel tells one who opens this with capabilities. */
+  unsigned long long where = ~0ull;
+  if (chdir("/proc/self")) return 2;
+  fd = open("pagemap", O_RDONLY);
+  if (pread(fd, &where, sizeof where, (unsigned long)&where / sysconf(_SC_PAGESIZE) * sizeof where) != sizeof where || where << 9) {
+    puts("it is told where its memory lies");
+    failed = 1;
+  }
+  close(fd);
+  if (chdir(argv[1])) return 2;
   char status[4096] = "";
   fd = open("/proc/self/status", O_RDONLY);
   if (read(fd, status, sizeof status - 1) <= 0 || !strstr(status, "CapPrm:\t0000000000000000")) {

@@ -75,7 +75,15 @@ impl Server {
         }
     }
 
+    /// Refuses extended attributes that take capabilities, which the server has.
+    fn may_set(&self, attribute: &Attribute<'_>) -> Result<(), Errno> {
+        let (Attribute::SetXattr(name, ..) | Attribute::RemoveXattr(name)) = attribute else { return Ok(()) };
+        let takes_any = name.to_bytes().starts_with(b"security.") || name.to_bytes().starts_with(b"trusted.");
+        if takes_any && self.is_other() { Err(Errno::PERM) } else { Ok(()) }
+    }
+
     fn change_target(&mut self, target: &Target, attribute: &Attribute<'_>) -> Reply {
+        self.may_set(attribute)?;
         match target {
             Target::Found(found) => self.change(found, attribute),
             Target::Open(held) => match self.object_here(held)? {
@@ -97,6 +105,7 @@ impl Server {
     /// only descriptors show the change. One that only stands for a name (O_PATH) does for calls that
     /// take a name.
     fn change_fd(&mut self, caller: Caller, fd: i32, is_name: bool, attribute: &Attribute<'_>) -> Reply {
+        self.may_set(attribute)?;
         // The number may be another file's by the time that the kernel looks.
         let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
         let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
@@ -295,10 +304,11 @@ impl Server {
     ) -> Reply {
         let target = self.target(caller, libc::AT_FDCWD, path, follow)?;
         let mut bytes = vec![0; XATTR_MAX];
-        let count = match &target {
-            Target::Found(found) => read(&Self::real_path(self.view.root(found.place), &found.path)?, false, &mut bytes),
-            Target::Open(held) => read(&CString::new(by_proc(held)).map_err(|_| Errno::INVAL)?, true, &mut bytes),
-        }?;
+        let (path, follow) = match &target {
+            Target::Found(found) => (Self::real_path(self.view.root(found.place), &found.path)?, false),
+            Target::Open(held) => (CString::new(by_proc(held)).map_err(|_| Errno::INVAL)?, true),
+        };
+        let count = self.untraced(&TreePath::literal(path.to_bytes()), || read(&path, follow, &mut bytes))?;
         if size != 0 {
             if count as u64 > size {
                 return Err(Errno::RANGE);

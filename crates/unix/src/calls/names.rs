@@ -12,6 +12,9 @@ use rustix::{
 };
 use slipway_layer::{Found, Place, Resolved, TreePath};
 
+/// The device that overlayfs takes for a removed name: everyone may make it.
+const NOTHING: (FileType, u32) = (FileType::CharacterDevice, 0);
+
 impl Server {
     /// A name that must be free.
     fn free_name(&mut self, caller: Caller, dir: i32, path: u64, may_be_dir: bool) -> Result<TreePath, Errno> {
@@ -59,6 +62,9 @@ impl Server {
             kind => FileType::from_raw_mode(kind),
         };
         if matches!(kind, FileType::Directory) {
+            return Err(Errno::PERM);
+        }
+        if self.is_other() && matches!(kind, FileType::CharacterDevice | FileType::BlockDevice) && (kind, dev) != NOTHING {
             return Err(Errno::PERM);
         }
         done(self.view.make_node(&path, kind, self.mode_of_new(caller, &path.parent(), mode & 0o7777), dev.into()))

@@ -6,7 +6,6 @@ use crate::{
     names::{PATH_MAX, ProcLinks},
     sys::by_proc,
     tasks::{Caller, read_bytes, read_string},
-    user::untraced,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -280,7 +279,8 @@ impl Server {
 
     /// A lease's holder gives it up first, and may need the server for that: so a thread waits.
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
-        let open = |flags| openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty());
+        let root = self.view.root(found.place);
+        let open = |flags| self.untraced(&found.path, || openat(root, found.path.relative(), flags, Mode::empty()));
         if found.kind() != FileType::RegularFile || flags.contains(OFlags::NONBLOCK) {
             return Ok(Answer::Fd(open(flags)?, cloexec));
         }
@@ -378,7 +378,7 @@ impl Server {
         let real = resolved.path.absolute();
         if !resolved.is_magic {
             let open = || openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty());
-            return Ok(Answer::Fd(untraced(&self.view, &resolved.path, open)?, cloexec));
+            return Ok(Answer::Fd(self.untraced(&resolved.path, open)?, cloexec));
         }
         // The link may lead elsewhere when it is followed again.
         let flags = flags - OFlags::NOFOLLOW;
@@ -447,8 +447,7 @@ impl Server {
         }
         let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let is_read = matches!(found.kind(), FileType::RegularFile | FileType::Directory);
-        let open = || self.hand_over(found, flags, cloexec);
-        match if is_read { untraced(&self.view, &found.path, open) } else { Err(Errno::ACCESS) } {
+        match if is_read { self.hand_over(found, flags, cloexec) } else { Err(Errno::ACCESS) } {
             Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => Ok(Answer::Fd(self.stand_in(found)?, cloexec)),
             reply => reply,
         }
