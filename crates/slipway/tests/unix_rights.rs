@@ -204,6 +204,39 @@ fn one_who_becomes_another_user_has_no_capabilities() {
     }
 }
 
+/// A socket outside and one of the layer's: who its peer is.
+const CONNECTS: &str = r#"
+import os, socket, struct
+os.chmod(".", 0o777); own = socket.socket(socket.AF_UNIX); own.bind("own"); own.listen(); os.chmod("own", 0o666)
+if os.fork() == 0:
+    os.setgroups([7]); os.setgid(65534); os.setuid(65534)
+    for name in "outside", "own": socket.socket(socket.AF_UNIX).connect(name)
+    os._exit(0)
+peer = own.accept()[0]
+print(struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1:], struct.unpack("i", peer.getsockopt(socket.SOL_SOCKET, 59, 4)))
+"#;
+
+#[test]
+fn a_sockets_peer_is_told_of_the_other_user() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root becomes another user");
+    }
+    for net in [&[][..], &["--net-only"]] {
+        let dir = tempfile::tempdir().expect("directory");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
+        let outside = std::os::unix::net::UnixListener::bind(dir.path().join("outside")).expect("bind");
+        fs::set_permissions(dir.path().join("outside"), fs::Permissions::from_mode(0o666)).expect("chmod");
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "-q", "--discard"]).args(net).args(["--", "/usr/bin/python3", "-c", CONNECTS]);
+        clean(command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path()));
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("(65534, 65534) (7,)\n", ""), "{net:?}");
+        let (peer, _) = outside.accept().expect("accept");
+        let user = rustix::net::sockopt::socket_peercred(&peer).expect("SO_PEERCRED");
+        assert_eq!((user.uid.as_raw(), user.gid.as_raw()), (65534, 65534), "{net:?}");
+    }
+}
+
 /// A child becomes another user, and asks for what may only be named to it; while it is there, root's calls are the next ones.
 const NAMES_ONLY: &str = r#"
 import os

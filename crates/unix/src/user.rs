@@ -4,7 +4,10 @@ use crate::{calls::Server, sys, tasks::status};
 use rustix::{
     fs::{AtFlags, CWD, Gid, Uid, statat},
     io::Errno,
-    thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups},
+    process::getgroups,
+    thread::{
+        CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+    },
 };
 use slipway_layer::{Identity, TreePath};
 use std::{
@@ -99,7 +102,33 @@ impl User {
     }
 }
 
+/// A user whom a thread can act as, also to others, for as long as it lives.
+pub(crate) struct Actor(Uid, Gid, Vec<Gid>);
+
+impl Actor {
+    /// Lets this thread act so. The real user stays: that one could end the server else.
+    ///
+    /// # Errors
+    /// Those of setresuid(2).
+    pub(crate) fn act(&self) -> Result<(), Errno> {
+        set_thread_groups(&self.2)?;
+        set_thread_res_gid(None, self.1, None)?;
+        set_thread_res_uid(None, self.0, None)
+    }
+}
+
 impl Server {
+    /// The caller, if that is not the server's own user.
+    ///
+    /// # Errors
+    /// Those of getgroups(2).
+    pub(crate) fn actor(&self) -> Result<Option<Actor>, Errno> {
+        let Some(caller) = &self.view.caller else { return Ok(None) };
+        let (uid, gid) = caller.owner();
+        // The server's own thread has the caller's.
+        Ok(Some(Actor(uid, gid, getgroups()?)))
+    }
+
     /// Whether the caller is one who became another user: without capabilities.
     pub(crate) fn is_other(&self) -> bool {
         self.view.caller.as_ref().is_some_and(|caller| !caller.owner().0.is_root())

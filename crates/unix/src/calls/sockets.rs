@@ -13,7 +13,7 @@ use rustix::{
     process::{chdir, fchdir, umask},
 };
 use slipway_layer::{Found, Place, TreePath};
-use std::collections::HashMap;
+use std::{cell::Cell, collections::HashMap};
 
 /// `struct sockaddr_un` is no longer, and its path begins here.
 const ADDRESS_MAX: i32 = 110;
@@ -153,7 +153,10 @@ impl Server {
     fn connect_to(&self, found: &Found, socket: OwnedFd) -> Reply {
         accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
         let held = self.hold(found)?;
+        let actor = Cell::new(self.actor()?);
         Ok(Answer::Later(Box::new(move || {
+            // The peer is told whose thread it is. A call that was interrupted is made again.
+            actor.take().map_or(Ok(()), |actor| actor.act())?;
             connect(socket.as_fd(), &SocketAddrUnix::new(by_proc(&held))?).map(|()| Answer::Value(0))
         })))
     }
