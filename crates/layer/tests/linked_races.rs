@@ -375,7 +375,9 @@ fn what_nobody_may_read_on_the_host_is_in_the_way_of_nothing_else() {
     let _one = one_at_a_time();
     as_user(|| {
         for death in 0.. {
-            let bench = bench("add b; add a; add p; put new");
+            // Also where the copy has a new name, which needs the others for nothing then.
+            let life = ["add b; add a; add p; put new", "add b; ln a n; add a; add p; put new"][death % 2];
+            let bench = bench(life);
             bench.change(|view| {
                 let mode = Attribute::Mode(Mode::from_raw_mode(0o200));
                 view.set_attribute(&view.find(&path("a")).expect("find"), &mode).expect("chmod");
@@ -384,6 +386,10 @@ fn what_nobody_may_read_on_the_host_is_in_the_way_of_nothing_else() {
             let is_over = catch_unwind(dies).is_ok();
             assert!(matches!(chosen(&bench, "a"), Ok(Kept::Done(_))));
             // By its other name it is as on the host, too.
+            if death % 2 == 1 {
+                assert_eq!(changed(&bench), ["/n", "/new", "/p"], "{death}");
+                assert!(matches!(chosen(&bench, "n"), Ok(Kept::Done(1))));
+            }
             assert_eq!(changed(&bench), ["/new", "/p"], "{death}");
             fs::set_permissions(bench.host().join("p"), PermissionsExt::from_mode(0o200)).expect("chmod");
             assert_eq!(changed(&bench), ["/new", "/p"]);

@@ -82,11 +82,11 @@ impl Layer {
     }
 
     /// Names that were not chosen of the copies that were written, if they are as on the host: perhaps nobody may read them there any more.
-    /// A new name of a copy needs them, to become one of the file.
+    /// A new name of a copy needs them, to become one of the file; if that may not be read, it becomes none.
     fn others_of_written(&self, host: &Host, files: &OwnedFd, journal: &Journal, written: &[Written<'_>]) -> Vec<TreePath> {
         let staged: HashMap<_, _> = journal.staged.iter().map(|(path, temp)| (temp, path)).collect();
-        let copy = |written: &Written<'_>| at(files, staged.get(written.temp)?).stat().ok().filter(|copy| copy.st_nlink > 1);
-        let copies: HashMap<u64, &Written<'_>> = written.iter().filter_map(|each| Some((copy(each)?.st_ino, each))).collect();
+        let stat = |written: &Written<'_>| at(files, staged.get(written.temp)?).stat().ok().filter(|copy| copy.st_nlink > 1);
+        let copies: HashMap<u64, &Written<'_>> = written.iter().filter_map(|each| Some((stat(each)?.st_ino, each))).collect();
         let (mut others, mut is_needed) = (Vec::new(), HashSet::new());
         if copies.is_empty() {
             return Vec::new();
@@ -106,7 +106,8 @@ impl Layer {
                 }
             }
         });
-        others.retain(|(ino, _)| !is_needed.contains(ino));
+        let may_not_read = |path: &TreePath| copy::source(host.at(path)).is_err_and(|error| error == Errno::ACCESS);
+        others.retain(|(ino, path)| !is_needed.contains(ino) || may_not_read(path));
         others.into_iter().map(|(_, path)| path).collect()
     }
 
