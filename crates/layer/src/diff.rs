@@ -2,6 +2,7 @@
 
 use crate::{
     copy::{self, At, file_type, with_rights},
+    log::Stamp,
     path::TreePath,
     tree::{MARKS, Node},
     view::{Found, Place, View},
@@ -84,8 +85,11 @@ impl View {
         let kind = match &before {
             None => Some(Kind::Created),
             Some(before) if has_own || before.kind() != after.kind() => match self.compare(before, &after) {
-                // What may not be read below the layer is none of the other names' business. Who keeps it is told.
-                Err(Errno::ACCESS) => Some(Kind::Changed),
+                // What may not be read below the layer stops no other name. Its copy is as it is if it looks so; a keep may have made it so.
+                Err(Errno::ACCESS) => {
+                    let looks = |found: &Found| Stamp::new(&self.shown(found), true);
+                    (!looks(before).is_still(&looks(&after))).then_some(Kind::Changed)
+                }
                 kind => kind?,
             },
             Some(_) => None,

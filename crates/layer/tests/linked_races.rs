@@ -403,6 +403,24 @@ fn what_nobody_may_read_on_the_host_is_in_the_way_of_nothing_else() {
     });
 }
 
+#[test]
+fn what_was_kept_in_a_directory_that_hides_another_is_no_change_if_nobody_may_read_it() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        let bench = bench("put new");
+        bench.change(|view| {
+            let found = view.find(&path("sub")).expect("find");
+            view.rename(&found, &path("other"), RenameFlags::EXCHANGE).expect("rename");
+            let mode = Attribute::Mode(Mode::from_raw_mode(0o200));
+            view.set_attribute(&view.find(&path("other/c")).expect("find"), &mode).expect("chmod");
+        });
+        assert!(matches!(chosen(&bench, "other/c"), Ok(Kept::Done(1))));
+        assert_eq!(changed(&bench), ["/new", "/sub/c"]);
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(2))));
+        assert_eq!((bench.text("new"), bench.text("sub/c")), ("put".to_owned(), "not chosen".to_owned()));
+    });
+}
+
 /// What only root gives to files.
 const CAPABILITY: (&str, [u8; 20]) = ("security.capability", *b"\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
 
