@@ -190,7 +190,9 @@ impl View {
                 }
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let open = |found: &Found| openat(self.root(found.place), found.path.relative(), flags, Mode::empty());
-                let (before, after) = (open(before)?, with_rights(self.at(after.place, &after.path), || open(after))?);
+                let open_own = |found: &Found| with_rights(self.at(found.place, &found.path), || open(found));
+                let is_own = before.place == after.place;
+                let (before, after) = (if is_own { open_own(before) } else { open(before) }?, open_own(after)?);
                 let (mut one, mut two) = (vec![0; 1 << 16], vec![0; 1 << 16]);
                 let mut at = 0;
                 loop {

@@ -421,6 +421,30 @@ fn what_was_kept_in_a_directory_that_hides_another_is_no_change_if_nobody_may_re
     });
 }
 
+#[test]
+fn two_copies_of_one_file_that_nobody_may_read() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        let bench = bench("put new");
+        let set_mode = |view: &mut View, name: &str, mode| {
+            let mode = Attribute::Mode(Mode::from_raw_mode(mode));
+            view.set_attribute(&view.find(&path(name)).expect("find"), &mode).expect("chmod");
+        };
+        bench.change(|view| {
+            let found = view.find(&path("sub")).expect("find");
+            view.rename(&found, &path("other"), RenameFlags::EXCHANGE).expect("rename");
+        });
+        // It stays in the layer, as a copy of its own.
+        assert!(matches!(chosen(&bench, "other/c"), Ok(Kept::Done(1))));
+        bench.change(|view| ["b", "other/c"].iter().for_each(|name| set_mode(view, name, 0o200)));
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(_))), "{kept:?}");
+        for name in ["a", "b", "other/c"] {
+            assert_eq!(fs::metadata(bench.host().join(name)).expect("stat").mode() & 0o777, 0o200, "{name}");
+        }
+    });
+}
+
 /// What only root gives to files.
 const CAPABILITY: (&str, [u8; 20]) = ("security.capability", *b"\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
 
