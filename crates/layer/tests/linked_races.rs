@@ -413,8 +413,11 @@ fn what_was_kept_in_a_directory_that_hides_another_is_no_change_if_nobody_may_re
             view.rename(&found, &path("other"), RenameFlags::EXCHANGE).expect("rename");
             let mode = Attribute::Mode(Mode::from_raw_mode(0o200));
             view.set_attribute(&view.find(&path("other/c")).expect("find"), &mode).expect("chmod");
+            view.link(&view.find(&path("other/c")).expect("find"), &path("n")).expect("link");
         });
-        assert!(matches!(chosen(&bench, "other/c"), Ok(Kept::Done(1))));
+        for name in ["other/c", "n"] {
+            assert!(matches!(chosen(&bench, name), Ok(Kept::Done(1))));
+        }
         assert_eq!(changed(&bench), ["/new", "/sub/c"]);
         assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(2))));
         assert_eq!((bench.text("new"), bench.text("sub/c")), ("put".to_owned(), "not chosen".to_owned()));

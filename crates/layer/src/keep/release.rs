@@ -17,7 +17,7 @@ use crate::{
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{AtFlags, Mode, unlinkat, utimensat},
+    fs::{AtFlags, FileType, Mode, unlinkat, utimensat},
     io::Errno,
 };
 use std::collections::{HashMap, HashSet};
@@ -51,7 +51,9 @@ impl Layer {
         others.retain(|path| !is_covered(self, path));
         let stays = |(path, _): &&Closed| released.binary_search(&path).is_err() && !others.contains(path);
         let stay: Vec<Closed> = journal.closed.iter().filter(stays).cloned().collect();
-        rights::take(&files, &journal.closed, step);
+        // To remove a file takes none to itself; another name of it may stay, and have its mode.
+        let is_dir = |(_, mode): &&Closed| FileType::from_raw_mode(*mode) == FileType::Directory;
+        rights::take(&files, &journal.closed.iter().filter(is_dir).cloned().collect::<Vec<_>>(), step);
         let fail = |path: &TreePath, error| Error::errno(format!("remove {path} from the layer"))(error);
         // By those that were kept the others are known, also after a death.
         for path in others.iter().chain(released.into_iter().rev()) {
