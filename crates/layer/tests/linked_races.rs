@@ -448,6 +448,23 @@ fn two_copies_of_one_file_that_nobody_may_read() {
     });
 }
 
+#[test]
+fn a_copy_without_names_of_what_nobody_may_read_any_more() {
+    let _one = one_at_a_time();
+    as_user(|| {
+        let bench = bench("add a; add b; put new");
+        bench.change(|view| {
+            let mode = Attribute::Mode(Mode::from_raw_mode(0o200));
+            view.set_attribute(&view.find(&path("a")).expect("find"), &mode).expect("chmod");
+            ["rm a", "rm b"].iter().for_each(|act| on_view(&bench, view, act));
+        });
+        assert!(matches!(chosen(&bench, "a"), Ok(Kept::Done(1))));
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(2))), "{kept:?}");
+        assert_eq!(fs::metadata(bench.host().join("sub/c")).expect("stat").mode() & 0o777, 0o200);
+    });
+}
+
 /// What only root gives to files.
 const CAPABILITY: (&str, [u8; 20]) = ("security.capability", *b"\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
 

@@ -153,7 +153,7 @@ impl<'a> Linked<'a> {
                 continue;
             }
             let what = format!("compare {}", file.name());
-            if self.differs(of, &copy).map_err(Error::errno(what.clone()))? {
+            if self.is_changed(&copy).map_err(Error::errno(what.clone()))? {
                 self.write(of, &copy).map_err(Error::errno(what))?;
             }
         }
@@ -165,11 +165,12 @@ impl<'a> Linked<'a> {
         self.files.get(&of).is_some_and(|file| identity_of(&file.stat) == identity_of(now))
     }
 
-    /// Whether a copy has anything that its original is to get.
+    /// Whether a copy has anything that its original is to get: if that may not be read, whether it looks so.
     pub(super) fn is_changed(&self, copy: &Found) -> Result<bool, Errno> {
-        match self.identity_of(copy).map(|of| self.differs(of, copy)) {
-            None | Some(Err(Errno::ACCESS)) => Ok(true),
-            Some(differs) => differs,
+        let Some(of) = self.identity_of(copy) else { return Ok(true) };
+        match self.differs(of, copy) {
+            Err(Errno::ACCESS) => Ok(!Stamp::new(&self.view.shown(copy), true).is_still(&self.files[&of].now)),
+            differs => differs,
         }
     }
 
