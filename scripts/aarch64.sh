@@ -117,6 +117,7 @@ underway="the kernel counts descriptors under way for all of a user at once, and
 interrupted="the program waits for ever under QEMU, without hooks as well: for signals and cancellation"
 faults="ends with SIGSEGV in one of fifteen runs under QEMU, and in none of 150 on x86-64; why is not known"
 flags="QEMU takes no notice of flags that accept4 does not know"
+filters="QEMU filters no system calls (PR_SET_SECCOMP)"
 waits="/proc says this machine's numbers of the calls that a thread waits in"
 
 skip "$robust" a_holder_that_is_killed_is_succeeded who_mends_and_is_killed_leaves_it_to_the_next
@@ -143,6 +144,7 @@ skip "$waits" waking:: epoll_sets_of_both_ends a_socket_that_a_child_gets
 skip "$timeouts" a_client_that_would_offer_late_can_be_bound a_socket_that_was_refused_can_be_bound a_socket_that_was_told_to_try_again_can_be_bound a_time_that_is_over
 skip "$faults" a_signal_interrupts_a_blocking_read
 skip "$flags" an_accept_with_unknown_flags
+skip "$filters" a_program_that_filters_its_calls
 skip "$processes" a_fork_that_fails
 skip "$interrupted" interrupts::
 skip "$underway" a_sender_of_many_descriptors

@@ -65,6 +65,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             result
         };
         if !settings.on
+            || room::are_left()
             || (table::is_used(fd) && !early.as_ref().is_some_and(|early| early.can_be_stream()))
             || table::is_known(fd)
             || !settings.sockets.has(&endpoint)
@@ -139,7 +140,7 @@ unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
     if result == 0 {
         // SAFETY: as above.
         let endpoint = unsafe { endpoint(address, length) };
-        if let Some(Endpoint::Path(path)) = endpoint.filter(|_| Settings::get().any_socket()) {
+        if let Some(Endpoint::Path(path)) = endpoint.filter(|_| Settings::get().any_socket() && !room::are_left()) {
             shield(
                 || {
                     if is_stream_socket(fd) {

@@ -13,7 +13,7 @@
 //! * [`io`], [`message`]: read and write in all their forms.
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
-//! * [`raw`]: what programs call by its number.
+//! * [`raw`]: what programs call by its number. * [`filter`]: seccomp.
 //! * [`room`]: descriptors for the program, when there are few.
 //! * [`kernel`]: what the transport has this process do: the kernel's own waits, and signals.
 //! * [`process`]: fork and exec, after which others may hold the connection. * [`linger`]: what is left to be sent of a closed one.
@@ -29,6 +29,7 @@ mod bound;
 mod connect;
 mod descriptor;
 mod epoll;
+mod filter;
 mod io;
 mod kernel;
 mod linger;

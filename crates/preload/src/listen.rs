@@ -113,7 +113,7 @@ fn offer_at(fd: c_int, inherited: bool) {
 /// A descriptor of which the hooks know nothing: a listening socket that this process inherited or was passed offers
 /// shared memory from here on. True if it was looked at before.
 pub fn adopt(fd: c_int) -> bool {
-    if !table::look(fd) {
+    if room::are_left() || !table::look(fd) {
         return true;
     }
     if Settings::get().any_socket() && option(fd, libc::SO_ACCEPTCONN) == Some(1) {
@@ -148,7 +148,7 @@ static START: extern "C" fn(c_int, *const *const c_char, *const *const c_char) =
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     // SAFETY: no pointers.
     let result = unsafe { next::listen(fd, backlog) };
-    if result != 0 || !Settings::get().on {
+    if result != 0 || !Settings::get().on || room::are_left() {
         return result;
     }
     let offer = || match table::get(fd) {

@@ -1,9 +1,10 @@
-//! The hook on syscall(2), by which libuv closes descriptors and makes rings of io_uring.
+//! The hook on syscall(2), by which libuv closes descriptors and makes rings of io_uring, and libseccomp filters system calls.
 //!
 //! All other calls go on as they are, with the caller's stack and registers: some return twice, or on another stack.
 
 use crate::{
     descriptor::close_program,
+    filter::before_seccomp,
     real::{Next, shield},
     room::{leave_all, made},
 };
@@ -36,6 +37,14 @@ unsafe extern "C" fn make_uring(entries: c_long, parameters: c_long) -> c_long {
     ring.into()
 }
 
+/// The program is about to filter its system calls, or asks about that.
+unsafe extern "C" fn filter_calls(operation: c_long, flags: c_long, filter: c_long) -> c_long {
+    type Function = unsafe extern "C" fn(c_long, c_long, c_long, c_long) -> c_long;
+    before_seccomp(operation, filter);
+    // SAFETY: syscall(2), with the arguments that this call has.
+    unsafe { std::mem::transmute::<usize, Function>(find())(libc::SYS_seccomp, operation, flags, filter) }
+}
+
 /// The body of the hook, of these instructions.
 macro_rules! hooked {
     ($($instruction:literal,)*) => {
@@ -43,9 +52,11 @@ macro_rules! hooked {
             $($instruction,)*
             close_number = const libc::SYS_close,
             uring_number = const libc::SYS_io_uring_setup,
+            seccomp_number = const libc::SYS_seccomp,
             real = sym REAL,
             close = sym close_by_number,
             make_uring = sym make_uring,
+            filter_calls = sym filter_calls,
             find = sym find,
         )
     };
@@ -60,6 +71,8 @@ unsafe extern "C" fn syscall() {
         "je 2f",
         "cmp rdi, {uring_number}",
         "je 3f",
+        "cmp rdi, {seccomp_number}",
+        "je 5f",
         "mov rax, qword ptr [rip + {real}]",
         "test rax, rax",
         "jz 4f",
@@ -69,6 +82,10 @@ unsafe extern "C" fn syscall() {
         "3: mov rdi, rsi",
         "mov rsi, rdx",
         "jmp {make_uring}",
+        "5: mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "jmp {filter_calls}",
         "4: push rdi",
         "push rsi",
         "push rdx",
@@ -97,6 +114,8 @@ unsafe extern "C" fn syscall() {
         "b.eq 2f",
         "cmp x0, #{uring_number}",
         "b.eq 3f",
+        "cmp x0, #{seccomp_number}",
+        "b.eq 5f",
         "adrp x16, {real}",
         "ldr x16, [x16, :lo12:{real}]",
         "cbz x16, 4f",
@@ -106,6 +125,10 @@ unsafe extern "C" fn syscall() {
         "3: mov x0, x1",
         "mov x1, x2",
         "b {make_uring}",
+        "5: mov x0, x1",
+        "mov x1, x2",
+        "mov x2, x3",
+        "b {filter_calls}",
         "4: stp x29, x30, [sp, #-80]!",
         "mov x29, sp",
         "stp x0, x1, [sp, #16]",

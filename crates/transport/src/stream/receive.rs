@@ -435,6 +435,11 @@ impl Stream {
         })
     }
 
+    /// What lies in the ring is not watched any more: should the peer close without reading it, the program is not told.
+    pub fn watch_no_more(&self) {
+        self.state.rx.reset_told.store(1, Relaxed);
+    }
+
     /// Whether the program must be told that the connection was reset, which it is told once.
     pub fn reports_reset(&self, fd: BorrowedFd<'_>) -> bool {
         let reports = self.died_unread(fd);

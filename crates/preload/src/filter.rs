@@ -1,0 +1,46 @@
+//! A program that is about to filter its system calls (seccomp(2)): the kernel may end it for any that the hooks make and the program does not, so they leave
+//! it to itself before.
+
+use crate::{
+    real::{real, shield},
+    room::leave_all,
+    table::{self, Slot},
+};
+use libc::{PR_SET_SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_SET_MODE_STRICT};
+use std::ffi::{c_int, c_long, c_ulong};
+
+real! {
+    fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int;
+}
+
+/// All connections go back to their sockets, and nobody finds the hubs any more.
+fn leave() {
+    leave_all();
+    for fd in table::used() {
+        match table::get(fd) {
+            Some(Slot::Stream(stream)) => stream.watch_no_more(),
+            Some(Slot::Listener(hub)) => {
+                hub.give_up();
+                table::leave(fd);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Before seccomp(2) with these arguments. libseccomp asks without a filter what the kernel knows.
+pub fn before_seccomp(operation: c_long, filter: c_long) {
+    let operation = operation as libc::c_uint;
+    if operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER && filter != 0 {
+        shield(leave, || {});
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
+    if option == PR_SET_SECCOMP && (second == c_ulong::from(libc::SECCOMP_MODE_STRICT) || third != 0) {
+        shield(leave, || {});
+    }
+    // SAFETY: the caller's contract is prctl(2)'s; arguments that it does not have are anything.
+    unsafe { next::prctl(option, second, third, fourth, fifth) }
+}
