@@ -124,6 +124,91 @@ fn what_cant_be_removed_is_not_replaced() {
     });
 }
 
+/// Files of root's with this mode in a directory of a user's; each has one more name, `other` before it, if it is to be linked. `None`: this is
+/// not root.
+fn files_of_root(names: &[&str], mode: u32, is_linked: bool) -> Option<tempfile::TempDir> {
+    if !geteuid().is_root() {
+        return None;
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
+    for name in names {
+        fs::write(dir.path().join(name), "theirs").expect("write");
+        if is_linked {
+            fs::hard_link(dir.path().join(name), dir.path().join(format!("other-{name}"))).expect("link");
+        }
+    }
+    chmod(dir.path(), names, mode);
+    Some(dir)
+}
+
+/// Moves all names of one directory to another.
+fn move_names(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("list").map(|entry| entry.expect("entry")) {
+        fs::rename(entry.path(), to.join(entry.file_name())).expect("rename");
+    }
+}
+
+#[test]
+fn another_users_file_is_written_and_a_name_of_it_that_was_replaced_is_not() {
+    for is_linked in [false, true] {
+        let Some(dir) = files_of_root(&["cut", "appended", "moved", "anew"], 0o666, is_linked) else { return };
+        as_user(|| {
+            let bench = Bench::over(
+                |host| move_names(dir.path(), host),
+                |bench, view| {
+                    bench.put(view, "cut", "mine");
+                    common::linked::on_view(bench, view, "add appended");
+                    bench.replace(view, "moved", "mine");
+                    bench.unlink(view, "anew");
+                    bench.put(view, "anew", "mine");
+                },
+            );
+            let kept = bench.keep(&mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(4))), "{is_linked}: {kept:?}");
+            assert_clean(&bench.host());
+            for (name, owner, text) in
+                [("cut", 0, "mine"), ("appended", 0, "theirsmore"), ("moved", 1000, "mine"), ("anew", 1000, "mine")]
+            {
+                let what = format!("{name}, {is_linked}");
+                assert_eq!(fs::metadata(bench.host().join(name)).expect("stat").uid(), owner, "{what}");
+                assert_eq!(bench.text(name), text, "{what}");
+                if is_linked {
+                    let others = if owner == 0 { text } else { "theirs" };
+                    assert_eq!(bench.text(&format!("other-{name}")), others, "{what}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn another_users_file_that_may_not_be_written_is_replaced() {
+    for is_linked in [false, true] {
+        let Some(dir) = files_of_root(&["moved", "anew"], 0o644, is_linked) else { return };
+        as_user(|| {
+            let bench = Bench::over(
+                |host| move_names(dir.path(), host),
+                |bench, view| {
+                    bench.replace(view, "moved", "mine");
+                    bench.unlink(view, "anew");
+                    bench.put(view, "anew", "mine");
+                },
+            );
+            let kept = bench.keep(&mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(2))), "{is_linked}: {kept:?}");
+            assert_clean(&bench.host());
+            for name in ["moved", "anew"] {
+                assert_eq!(fs::metadata(bench.host().join(name)).expect("stat").uid(), 1000, "{name}, {is_linked}");
+                assert_eq!(bench.text(name), "mine", "{name}, {is_linked}");
+                if is_linked {
+                    assert_eq!(bench.text(&format!("other-{name}")), "theirs");
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn a_directory_that_its_owner_may_not_write_is_made_anew() {
     as_user(|| {

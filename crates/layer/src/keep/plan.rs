@@ -334,6 +334,7 @@ pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &
 }
 
 /// Whether the file on the host is written, and not replaced: its other names show what was written to one of them, but not what replaces that.
+/// Another user's could not be given to its owner again.
 /// Devices may have other numbers by now.
 fn is_in_place(view: &View, linked: &Linked<'_>, after: &Found, before: &Stat) -> bool {
     let of = view.top().and_then(|top| top.log.copies.get(&after.stat.st_ino));
@@ -343,7 +344,8 @@ fn is_in_place(view: &View, linked: &Linked<'_>, after: &Found, before: &Stat) -
     let is_copy = of.is_some_and(|of| of.1 == before.st_ino && is_original(of));
     file_type(before) == FileType::RegularFile
         && after.kind() == FileType::RegularFile
-        && (before.st_nlink > 1 && is_copy || is_of_another_user(before))
+        && is_copy
+        && (before.st_nlink > 1 || is_of_another_user(before))
 }
 
 #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
