@@ -134,6 +134,48 @@ fn what_is_turned_meanwhile_leads_nowhere() {
     assert!(listener.accept().is_err(), "somebody connected");
 }
 
+/// A child that has made no call yet, a thread, one that has ended, and a process outside.
+const LINKS: &str = r#"
+import errno, os, signal, sys, threading
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+os.mkdir("sub"); os.chdir("sub")
+end, wait = os.pipe(), threading.Event()
+def looks(task):
+    at, own = f"/proc/{task}", "/proc/self"
+    return [tried(lambda: os.readlink(f"{at}/{name}")) == os.readlink(f"{own}/{name}") for name in ("exe", "cwd", f"fd/{end[1]}")], \
+        [tried(lambda: os.stat(f"{at}/{name}")) == os.stat(f"{own}/{name}") for name in ("exe", "cwd", f"fd/{end[1]}")], \
+        type(tried(lambda: os.open(f"{at}/fd/{end[1]}", os.O_WRONLY)))
+child = os.fork()
+if child == 0: signal.pause()
+print("child", looks(child))
+thread = threading.Thread(target=wait.wait); thread.start()
+print("thread", looks(thread.native_id)); wait.set(); thread.join()
+os.kill(child, 9); os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+print("ended", tried(lambda: os.readlink(f"/proc/{child}/exe"))); os.wait()
+print("gone", tried(lambda: os.readlink(f"/proc/{child}/exe")))
+print("outside", {tried(lambda: act(f"/proc/{process}/{name}")) for process in (sys.argv[1], os.getppid()) for name in ("exe", "cwd", "fd/1") for act in (os.readlink, os.stat)})
+"#;
+
+#[test]
+fn links_of_the_commands_own_processes_are_followed() {
+    let dir = scratch_in_target();
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--contain", "--quiet", "--discard", "--", "/usr/bin/python3", "-c", LINKS]);
+    command.arg(std::process::id().to_string()).env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut command);
+    command.current_dir(dir.path());
+    let ran = Running::start(command).finish();
+    if ran.stderr.contains("--contain needs Linux") {
+        eprintln!("not tried: {}", ran.stderr);
+        return;
+    }
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    let same = "([True, True, True], [True, True, True], <class 'int'>)";
+    assert_eq!(ran.stdout, format!("child {same}\nthread {same}\nended ENOENT\ngone ENOENT\noutside {{'EACCES'}}\n"));
+}
+
 /// Ordinary programs work in it.
 #[test]
 fn programs_run() {

@@ -60,7 +60,7 @@ impl Links for ProcLinks<'_> {
             [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
             [b"proc", process, .., b"cwd"] => {
                 let process = number(process)?;
-                self.server.tasks.get(process).map(|process| Target::Path(process.cwd.absolute()))
+                self.server.tasks.nearest(process).map(|process| Target::Path(process.cwd.absolute()))
             }
             [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
             [b"proc", process, .., b"ns", _] if number(process).is_some() => Some(Target::Object),

@@ -344,6 +344,14 @@ pub(crate) fn parent_of(process: BorrowedFd<'_>) -> Option<u32> {
     (told == 0).then_some(info.ppid)
 }
 
+/// Whether a process has its number still: it lives, or nobody has waited for it.
+pub(crate) fn is_there(process: BorrowedFd<'_>) -> bool {
+    // SAFETY: no signal is sent, and nothing is read.
+    let sent =
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), 0, std::ptr::null::<libc::siginfo_t>(), 0) };
+    check(sent) != Err(Errno::SRCH)
+}
+
 /// Whether two processes may have the same memory, as a child of vfork has its parent's.
 pub(crate) fn may_share_memory(one: u32, other: u32) -> bool {
     const VM: i32 = 1;

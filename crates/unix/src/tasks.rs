@@ -161,6 +161,19 @@ impl Tasks {
         self.get(self.threads.get(&tid).copied().unwrap_or(tid))
     }
 
+    /// The process that a number of a process or of a thread means, if it is one of the command's; of one that has made no call, the nearest above it.
+    pub(crate) fn nearest(&self, mut id: u32) -> Option<&Process> {
+        // One that was known may be gone, and its number another's.
+        let known = |id| self.get(id).filter(|process| sys::is_there(process.pidfd.as_fd()));
+        let mut found = known(id);
+        while found.is_none() && id > 1 && id != std::process::id() {
+            let status = status(id).ok()?;
+            found = known(field(&status, "Tgid:")?);
+            id = field(&status, "PPid:")?;
+        }
+        found
+    }
+
     pub(crate) fn cwd(&self, pid: u32) -> TreePath {
         self.processes.get(&pid).map_or_else(|| self.start.0.clone(), |process| process.cwd.clone())
     }

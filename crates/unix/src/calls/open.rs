@@ -8,8 +8,7 @@ use crate::{
     tasks::{Caller, read_bytes, read_string},
 };
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    fd::{AsRawFd, BorrowedFd, OwnedFd},
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, accessat, fcntl_setfl, fstat, openat, readlinkat},
     io::Errno,
 };
@@ -415,16 +414,10 @@ impl Server {
         Ok(text.starts_with(b"/") && !text.starts_with(b"/memfd:") && !self.view.layers().iter().any(is_layers))
     }
 
-    /// Whether a name in /proc is of the caller, or of a process of the command that has made a call.
+    /// Whether a name in /proc is of the caller, or of another process of the command's, or of a thread of one.
     pub(crate) fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
         let number = path.components().nth(1).and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
-        number.is_some_and(|pid: u32| {
-            let lives = |process: &crate::tasks::Process| {
-                let mut fds = [PollFd::from_borrowed_fd(process.pidfd.as_fd(), PollFlags::IN)];
-                poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
-            };
-            pid == caller.pid || self.tasks.get(pid).is_some_and(lives)
-        })
+        number.is_some_and(|id: u32| id == caller.pid || self.tasks.nearest(id).is_some())
     }
 
     /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself; or one to a
