@@ -250,3 +250,26 @@ fn a_directory_in_which_files_are_written_keeps_its_time() {
         ["written", "linked", "replaced", "made"].map(|name| fs::metadata(bench.host().join(name)).expect("stat").mtime());
     assert_eq!(times.map(|time| time == 1000), [true, true, false, false], "{times:?}");
 }
+
+#[test]
+fn a_round_time_of_a_file_with_several_names() {
+    let original = UNIX_EPOCH + std::time::Duration::new(5, 123_456_789);
+    for ns in [0, 100_000_000, 123_456_000] {
+        let bench = Bench::over(
+            |host| {
+                fs::write(host.join("a"), "text").expect("write");
+                fs::File::open(host.join("a")).and_then(|file| file.set_modified(original)).expect("set");
+                fs::hard_link(host.join("a"), host.join("b")).expect("link");
+            },
+            |_, view| {
+                let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+                let times = Timestamps { last_access: time(0, UTIME_OMIT), last_modification: time(5, ns) };
+                view.set_attribute(&view.find(&path("a")).expect("find"), &Attribute::Times(&times)).expect("set");
+            },
+        );
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+        let stat = fs::metadata(bench.host().join("b")).expect("stat");
+        assert_eq!((stat.mtime(), stat.mtime_nsec()), (5, ns));
+    }
+}

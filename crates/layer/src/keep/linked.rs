@@ -185,7 +185,9 @@ impl<'a> Linked<'a> {
             copy.stat.st_gid = file.stat.st_gid;
             copy.stat.st_mode |= file.stat.st_mode & SET_GROUP_ID;
         }
-        if is_coarser(time(&copy.stat), time(&file.stat)) {
+        if copy.stat.st_dev != file.stat.st_dev
+            && is_coarser(time(&copy.stat), nanoseconds_of_change(&copy.stat), time(&file.stat))
+        {
             copy.stat.st_mtime_nsec = file.stat.st_mtime_nsec;
         }
         // Nor could it be given what only root gives, as capabilities, and what its file system doesn't know.
@@ -230,10 +232,16 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// Whether a copy has its original's time (seconds, ns) as a file system does that knows fewer digits.
-fn is_coarser(copy: (i64, i64), original: (i64, i64)) -> bool {
+/// Of the time at which a file was last changed, which nobody can set: no more digits than its file system knows.
+#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+fn nanoseconds_of_change(stat: &Stat) -> i64 {
+    stat.st_ctime_nsec.cast_signed().into()
+}
+
+/// Whether a copy has its original's time (seconds, ns) as a file system does that knows fewer digits: as few as that of its last change has.
+fn is_coarser(copy: (i64, i64), change: i64, original: (i64, i64)) -> bool {
     let units = (0..=9).map(|digits| 10_i64.pow(digits));
-    let unit = units.take_while(|unit| copy.1 % unit == 0).last().unwrap_or(1);
+    let unit = units.take_while(|unit| copy.1 % unit == 0 && change % unit == 0).last().unwrap_or(1);
     copy.0 == original.0 && copy.1 == original.1 / unit * unit
 }
 
@@ -261,9 +269,18 @@ mod tests {
     #[test]
     fn times_with_fewer_digits() {
         let original = (5, 123_456_789);
-        [0, 100_000_000, 123_456_000, 123_456_700, 123_456_789].iter().for_each(|ns| assert!(is_coarser((5, *ns), original)));
+        for ns in [0, 100_000_000, 123_456_000, 123_456_700, 123_456_789] {
+            assert!(is_coarser((5, ns), 0, original), "{ns}");
+        }
         for other in [(4, 0), (5, 200_000_000), (5, 123_456_788), (5, 123_457_000)] {
-            assert!(!is_coarser(other, original), "{other:?}");
+            assert!(!is_coarser(other, 0, original), "{other:?}");
+        }
+        // A file system that knows hundreds of nanoseconds.
+        assert!(is_coarser((5, 123_456_700), 987_654_300, original));
+        assert!(is_coarser((5, 120_000_000), 987_654_300, (5, 120_000_012)));
+        // One that knows more than the time has was given that.
+        for ns in [0, 100_000_000, 123_456_000] {
+            assert!(!is_coarser((5, ns), 987_654_300, original), "{ns}");
         }
     }
 }
