@@ -87,6 +87,9 @@ pub fn ready(stream: &Stream, entry: &mut PollEntry) -> bool {
     is_ready
 }
 
+/// What poll(2) says of an epoll set that has something.
+const READABLE: i16 = libc::POLLIN | libc::POLLRDNORM;
+
 /// poll(2) over entries of which some are `ours`: these by their places, in ascending order.
 ///
 /// # Errors
@@ -129,7 +132,7 @@ pub fn poll(
     let _in_sets: SmallVec<[_; 1]> = sets().map(|(_, set)| set.enter()).collect();
     // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
     let ready: SmallVec<[usize; 4]> =
-        sets().filter(|(at, set)| entries[*at].events & libc::POLLIN != 0 && set.ready_within()).map(|(at, _)| at).collect();
+        sets().filter(|(at, set)| entries[*at].events & READABLE != 0 && set.ready_within()).map(|(at, _)| at).collect();
     let timeout = if ready.is_empty() { timeout } else { Some(Duration::ZERO) };
     let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
     let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
@@ -150,7 +153,7 @@ pub fn poll(
             None => others.next().map_or(0, |other| other.revents),
         };
         if ready.contains(&i) {
-            entry.revents |= libc::POLLIN;
+            entry.revents |= entry.events & READABLE;
         }
         count += usize::from(entry.revents != 0);
     }
@@ -209,7 +212,7 @@ pub fn wait(
     {
         return result;
     }
-    let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
+    let deadline = timeout.map(|timeout| now().saturating_add(nanos(timeout)));
     let mut won = Won::Looking;
     let mut spun = None;
     let mut waits = 0;
@@ -253,6 +256,10 @@ pub fn wait(
     }
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// All that a wait for a connection alone is before there is a line: the kernel's. No thread gets the line while this one is counted as a sleeper.
 /// None: one has just got it.
 fn wait_quietly(member: &mut Member<'_>, timeout: Option<Duration>, kernel: &mut dyn Kernel) -> Option<Result<usize, Errno>> {
@@ -264,7 +271,17 @@ fn wait_quietly(member: &mut Member<'_>, timeout: Option<Duration>, kernel: &mut
         return None;
     }
     member.stream.note_wait();
-    let result = kernel.poll(&mut entries, timeout);
+    let deadline = timeout.filter(|timeout| !timeout.is_zero()).map(|timeout| now().saturating_add(nanos(timeout)));
+    let mut left = timeout;
+    let result = loop {
+        let result = kernel.poll(&mut entries, left);
+        // Some kernels nap, and look at something else in between.
+        let time = deadline.map(|_| now());
+        left = deadline.zip(time).map(|(deadline, time)| Duration::from_nanos(deadline.saturating_sub(time)));
+        if result != Ok(0) || timeout == Some(Duration::ZERO) || left == Some(Duration::ZERO) {
+            break result;
+        }
+    };
     lying.get_up(false);
     member.got = PollFlags::from_bits_retain(entries[0].revents as u16);
     if matches!(result, Ok(1..)) {

@@ -114,9 +114,16 @@ fn a_change_shows_in_poll_of_the_set() {
             poll(&[(set, POLLIN)], -1)
         });
         until_asleep(told.recv().expect("its number"));
-        let mut event = libc::epoll_event { events: (EPOLLIN | EPOLLOUT) as u32, u64: 8 };
-        assert_eq!(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.server, &raw mut event)), 0);
+        let change = |events: i32| {
+            let mut event = libc::epoll_event { events: events as u32, u64: 8 };
+            assert_eq!(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.server, &raw mut event)), 0);
+        };
+        // Of what is not there it does not wake.
+        change(EPOLLIN | EPOLLRDHUP);
+        assert_eq!(poll(&[(set, POLLIN)], 0), Ok(vec![0]));
+        change(EPOLLIN | EPOLLOUT);
         assert_eq!(sleeper.join().expect("wakes"), Ok(vec![POLLIN]));
+        assert_eq!(poll(&[(set, libc::POLLRDNORM)], -1), Ok(vec![libc::POLLRDNORM]));
         assert_eq!(epoll(set, 0), [(8, EPOLLOUT as u32)]);
         call!(close(set));
     });

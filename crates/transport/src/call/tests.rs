@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     epoll::Event,
-    stream::pair::{Ends, ends, has_late_sleepers},
+    stream::pair::{Ends, ends, has_late_sleepers, quiet},
     wait::PollEntry,
 };
 use std::{
@@ -244,4 +244,24 @@ fn a_send_on_a_file_that_has_come_to_block_sends_all() {
     let sleeps: Sleeps<'_> = (0..99).map(|_| Box::new(drain) as _).collect();
     let fake = Fake { sleeps: sleeps.into(), ..Fake::default() };
     assert_eq!(send(client, fd, &mut [IoSlice::new(&[1; 1 << 20])], &[], 0, &fake), Ok(Some(1 << 20)));
+}
+
+#[test]
+fn a_send_before_there_is_a_line_waits_as_long_as_it_may() {
+    let (stream, fd, peer) = quiet();
+    stream.set_nonblocking(false);
+    rustix::io::ioctl_fionbio(&fd, false).expect("a socket");
+    let drain = || {
+        while rustix::net::recv(&peer, &mut [0; 9000][..], rustix::net::RecvFlags::DONTWAIT).is_ok() {}
+        Ok(1_usize)
+    };
+    let nap = || Ok(0_usize);
+    let sleeps: Sleeps<'_> = (0..99).flat_map(|_| [Box::new(nap) as _, Box::new(drain) as _]).collect();
+    let fake = Fake { sleeps: sleeps.into(), ..Fake::default() };
+    let put = |fake: &Fake<'_>| send(&stream, fd.as_fd(), &mut [IoSlice::new(&[1; 1 << 20])], &[], 0, fake);
+    assert_eq!(put(&fake), Ok(Some(1 << 20)));
+    // SO_SNDTIMEO.
+    stream.set_timeout(false, 60_000_000);
+    let sleeps: Sleeps<'_> = vec![Box::new(nap), Box::new(nap), Box::new(|| Err(Errno::INTR))];
+    assert!(put(&Fake { sleeps: sleeps.into(), ..Fake::default() }).is_ok_and(|sent| sent < Some(1 << 20)));
 }

@@ -341,7 +341,8 @@ impl EpollSet {
         {
             self.hear_line(entry);
         }
-        let is_quiet = |entry: &mut Entry| !entry.active && !entry.lent && entry.stream.office().is_none() && !entry.is_ready();
+        // The kernel reports what is lent. To one that waits for the set's own descriptor a kick is an event.
+        let is_quiet = |entry: &mut Entry| entry.lent || entry.stream.office().is_none() && !entry.is_ready();
         let waits = self.is_slept_in() && state.entry(fd).is_some_and(is_quiet);
         if !waits {
             state.activate(fd);

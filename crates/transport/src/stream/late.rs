@@ -7,7 +7,10 @@
 
 use super::{PATIENCE, Role, Stream, locked, state::phase};
 use crate::{descriptor::Reserved, hub::Hub, ledger::LedgerEntry, line::TOKEN, rendezvous::Address, settings::Settings};
-use slipway_fabric::{credentials::Credentials, sync::Ordering::Relaxed};
+use slipway_fabric::{
+    credentials::Credentials,
+    sync::Ordering::{Relaxed, SeqCst},
+};
 use std::{
     io,
     sync::{Arc, Weak},
@@ -126,13 +129,17 @@ impl Stream {
                 Some(line) => {
                     self.socket.store(Arc::new(line));
                     common.line_gone.store(0, Relaxed);
-                    if common.phase.compare_exchange(phase::QUIET, then, Relaxed, Relaxed).is_err() {
+                    if common.phase.compare_exchange(phase::QUIET, then, SeqCst, Relaxed).is_err() {
                         self.drop_line();
                     }
                 }
                 None => _ = self.decide(phase::PLAIN),
             }
         });
+        // This process forks just now: the child has no line. Either this sees that, or the fork what was decided here.
+        if common.heirs.load(SeqCst) != 0 {
+            self.withdraw();
+        }
     }
 
     /// A client's offer is not answered: its server has given the connection away, or keeps it on its socket for another reason.

@@ -188,6 +188,13 @@ impl Stream {
         took > 0
     }
 
+    /// Takes messages off the line's socket until the answer to a client's offer is there, and none more: a bell may be for another thread then, which sleeps.
+    pub(super) fn attend_for_answer(&self) {
+        let mut mail = locked(&self.mail);
+        let is_over = || !self.line_alive() || !self.awaits_answer();
+        let _ = (0..MOST_HEARD).find(|_| is_over() || self.hear(&mut mail, true) == Took::Nothing);
+    }
+
     /// As [`Stream::attend`]. Nothing stays behind: the line ends.
     pub(super) fn attend_last(&self) {
         let mut mail = locked(&self.mail);

@@ -42,7 +42,11 @@ use slipway_fabric::{
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
-    sync::{AtomicU32, AtomicU64, ForkGuard, ForkMutex, Forked, Ordering::Relaxed, Shared, holds_any},
+    sync::{
+        AtomicU32, AtomicU64, ForkGuard, ForkMutex, Forked,
+        Ordering::{Relaxed, SeqCst},
+        Shared, holds_any,
+    },
 };
 pub use state::{Counts, News};
 use state::{EndState, add, phase};
@@ -373,17 +377,17 @@ impl Stream {
         let common = &self.state.common;
         self.record.iter().for_each(LedgerEntry::before_fork);
         common.forked.store(1, Relaxed);
-        common.heirs.fetch_add(1, Relaxed);
+        common.heirs.fetch_add(1, SeqCst);
         // Locks are waited for only where that must be: a signal handler that forks may have interrupted a holder.
         let may_wait = !holds_any();
-        if may_wait && common.phase.load(Relaxed) == phase::HEARD {
+        if may_wait && common.phase.load(SeqCst) == phase::HEARD {
             self.grant();
             self.tell_sets();
         }
         self.keep_hub();
         if self.role == Role::Client && self.is_undecided() {
             if may_wait {
-                self.attend();
+                self.attend_for_answer();
             }
             self.decide(phase::PLAIN);
         }
@@ -408,7 +412,7 @@ impl Stream {
         }
         let (looks, after) = (self.offer.fetch_add(1, Relaxed), Settings::get().after);
         if looks.is_multiple_of(LOOK) || after == 0 {
-            self.attend();
+            self.attend_for_answer();
         }
         if looks > u64::from(after.max(16) * PATIENCE) && self.awaits_answer() {
             self.withdraw();
