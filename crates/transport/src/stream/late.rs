@@ -187,7 +187,20 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::pair::quiet;
+    use crate::stream::pair::{Ends, ends, quiet};
+
+    #[test]
+    fn whoever_looks_for_an_answer_leaves_bells_to_those_that_sleep() {
+        let Ends { client: (client, _x), server: (server, _y) } = ends();
+        // Another thread has taken the answer meanwhile.
+        server.receiving_ended();
+        client.attend_for_answer();
+        let queued = || rustix::io::ioctl_fionread(client.line_socket()).expect("a socket");
+        assert_eq!(queued(), 1);
+        client.state.common.phase.store(phase::OFFERED, Relaxed);
+        client.attend_for_answer();
+        assert_eq!(queued(), 0);
+    }
 
     #[test]
     fn what_another_thread_has_decided_stays() {
