@@ -11,8 +11,9 @@ use rustix::{
         fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
+    process::geteuid,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A name relative to a descriptor.
 #[derive(Debug, Clone, Copy)]
@@ -146,17 +147,56 @@ fn copy_xattrs(from: At<'_>, to: At<'_>) {
     }
 }
 
+/// Takes away the extended attributes that `from` doesn't have, but those that this user may not give.
+pub(crate) fn remove_other_xattrs(from: At<'_>, to: At<'_>) {
+    let (Ok(new), Ok(old)) = (xattr_names(from), xattr_names(to)) else { return };
+    for name in old.difference(&new).filter(|name| may_give(name)) {
+        // Its owner may have given up the right to write it.
+        let _ = with_rights(to, || to.by_proc(|path| fs::lremovexattr(path, &name[..])));
+    }
+}
+
+/// Gives `to`, which is made of a copy of `original`, no more and no less of the extended attributes than that is to get: what its directory
+/// gives to new files goes, and what the copy's file system doesn't know comes.
+pub(crate) fn correct_xattrs(original: At<'_>, copy: At<'_>, to: At<'_>) -> Result<(), Errno> {
+    remove_other_xattrs(copy, to);
+    let mut unknown = xattrs(original);
+    unknown.retain(|name, _| !knows_xattr(copy, name));
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    // A list of rights changes it.
+    let old = mode(&to.stat()?);
+    for (name, value) in unknown {
+        let _ = with_rights(to, || to.by_proc(|path| fs::lsetxattr(path, &name[..], &value, XattrFlags::empty())));
+    }
+    set_mode(to, old)
+}
+
+/// Whether this user gives an extended attribute to files: capabilities and the like only root does.
+pub(crate) fn may_give(name: &[u8]) -> bool {
+    geteuid().is_root() || !name.starts_with(b"security.")
+}
+
+/// Whether a file could have an extended attribute.
+pub(crate) fn knows_xattr(at: At<'_>, name: &[u8]) -> bool {
+    at.by_proc(|path| fs::lgetxattr(path, name, &mut [0_u8; 0][..])) != Err(Errno::OPNOTSUPP)
+}
+
+fn xattr_names(at: At<'_>) -> Result<BTreeSet<Vec<u8>>, Errno> {
+    let mut names = vec![0_u8; 64 << 10];
+    let len = at.by_proc(|path| fs::llistxattr(path, &mut names[..]))?;
+    Ok(names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
 /// The extended attributes that this user may read.
 pub(crate) fn xattrs(at: At<'_>) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let mut names = vec![0_u8; 64 << 10];
-    let len = at.by_proc(|path| fs::llistxattr(path, &mut names[..])).unwrap_or(0);
-    let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    let read = |name: &[u8]| {
+    let read = |name: Vec<u8>| {
         let mut value = vec![0_u8; 64 << 10];
-        let len = at.by_proc(|path| fs::lgetxattr(path, name, &mut value[..])).ok()?;
-        Some((name.to_vec(), value[..len].to_vec()))
+        let len = at.by_proc(|path| fs::lgetxattr(path, &name[..], &mut value[..])).ok()?;
+        Some((name, value[..len].to_vec()))
     };
-    names.filter_map(read).collect()
+    xattr_names(at).unwrap_or_default().into_iter().filter_map(read).collect()
 }
 
 /// Shares the blocks where the file system can, else copies what is no hole.

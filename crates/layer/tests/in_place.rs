@@ -1,11 +1,12 @@
 //! Files that are written in place when a layer is kept: those with several names.
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, XattrFlags, lgetxattr, lsetxattr};
 use slipway_layer::{Attribute, Error, Kept, View};
 use std::{
     fs,
     os::unix::fs::{MetadataExt, symlink},
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
 };
 
 mod common;
@@ -288,4 +289,94 @@ fn a_directory_that_is_gone_meanwhile_keeps_nothing_half() {
     assert_eq!(bench.text("a"), "old a");
     assert_clean(&bench.host());
     bench.store.discard("l").expect("it is as before");
+}
+
+/// A list of rights, version 2: the owner, user 1000, the group, the mask, and others have a tag, rights, and a number each.
+fn rights_list() -> Vec<u8> {
+    let entries = [(0x01, 6, u32::MAX), (0x02, 6, 1000), (0x04, 4, u32::MAX), (0x10, 6, u32::MAX), (0x20, 4, u32::MAX)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    [2_u32.to_le_bytes().to_vec(), entries.map(entry).concat()].concat()
+}
+
+const RIGHTS: &str = "system.posix_acl_access";
+const ATTRIBUTES: [&str; 3] = ["user.stays", "user.goes", RIGHTS];
+
+/// Those of them that a file has.
+fn attributes_of(file: &Path) -> Vec<&'static str> {
+    ATTRIBUTES.into_iter().filter(|name| lgetxattr(file, *name, &mut [0_u8; 100][..]).is_ok()).collect()
+}
+
+/// `a` and `b` are one file with attributes, of which the layer removes two, and makes `z`; none if the file system has none.
+fn with_attributes(mode: u32) -> Option<Bench> {
+    let mut is_known = true;
+    let bench = Bench::over(
+        |host| {
+            fs::write(host.join("a"), "both").expect("write");
+            fs::hard_link(host.join("a"), host.join("b")).expect("link");
+            let mut set = |name, value: &[u8]| is_known &= lsetxattr(host.join("a"), name, value, XattrFlags::empty()).is_ok();
+            ["user.stays", "user.goes"].into_iter().for_each(|name| set(name, b"1"));
+            set(RIGHTS, &rights_list());
+        },
+        |bench, view| {
+            let found = view.find(&path("a")).expect("find");
+            for name in [c"user.goes", c"system.posix_acl_access"] {
+                // It may have none.
+                let _ = view.set_attribute(&found, &Attribute::RemoveXattr(name));
+            }
+            let found = view.find(&path("a")).expect("find");
+            view.set_attribute(&found, &Attribute::Mode(Mode::from_raw_mode(mode))).expect("chmod");
+            bench.put(view, "z", "new");
+        },
+    );
+    is_known.then_some(bench)
+}
+
+#[test]
+fn attributes_that_were_removed_are_gone_from_a_file_with_several_names() {
+    for mode in [0o644, 0o444, 0o600] {
+        let Some(bench) = with_attributes(mode) else { return };
+        assert_kept(&bench);
+        assert_eq!(attributes_of(&bench.host().join("b")), ["user.stays"], "{mode:o}");
+        let stat = fs::metadata(bench.host().join("b")).expect("stat");
+        assert_eq!((stat.nlink(), stat.mode() & 0o7777), (2, mode));
+    }
+}
+
+#[test]
+fn attributes_that_were_removed_are_back_when_that_is_undone() {
+    for number in 0..4 {
+        let Some(bench) = with_attributes(0o600) else { return };
+        let mode = fs::metadata(bench.host().join("b")).expect("stat").mode();
+        bench.die_after("keep.commit", number);
+        fs::create_dir(bench.host().join("z")).expect("mkdir");
+        bench.keep(&mut || {}).expect_err("there is something in the way");
+        assert_eq!(attributes_of(&bench.host().join("b")), ATTRIBUTES, "{number}");
+        assert_eq!(fs::metadata(bench.host().join("b")).expect("stat").mode(), mode, "{number}");
+    }
+}
+
+#[test]
+fn what_its_directory_gives_to_new_files_is_not_given_to_one_that_is_written() {
+    for is_undone in [false, true] {
+        let bench = Bench::over(
+            |host| {
+                fs::write(host.join("a"), "both").expect("write");
+                fs::hard_link(host.join("a"), host.join("b")).expect("link");
+                let _ = lsetxattr(host, "system.posix_acl_default", &rights_list(), XattrFlags::empty());
+            },
+            |bench, view| {
+                bench.put(view, "a", "new");
+                bench.put(view, "z", "new");
+            },
+        );
+        if is_undone {
+            bench.die_after("keep.commit", 3);
+            fs::create_dir(bench.host().join("z")).expect("mkdir");
+            bench.keep(&mut || {}).expect_err("there is something in the way");
+        } else {
+            assert_kept(&bench);
+        }
+        assert_eq!(bench.text("b"), if is_undone { "both" } else { "new" });
+        assert!(attributes_of(&bench.host().join("b")).is_empty(), "{is_undone}");
+    }
 }

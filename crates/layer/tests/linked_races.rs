@@ -519,3 +519,27 @@ fn a_file_that_is_only_renamed_or_linked_is_not_written() {
         }
     }
 }
+
+#[test]
+fn what_a_layer_could_not_have_stays_when_its_file_is_written() {
+    let _one = one_at_a_time();
+    if !can_mount("what_a_layer_could_not_have_stays_when_its_file_is_written") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    let (made, layers) = (dir.path().join("made"), dir.path().join("layers"));
+    [&made, &layers].iter().for_each(|dir| fs::create_dir(dir).expect("mkdir"));
+    // It has no extended attributes at all.
+    mount("mount", &["-t", "ramfs", "none"], &layers);
+    fill(&made);
+    let is_known = rustix::fs::setxattr(made.join("a"), "user.note", b"mine", XattrFlags::empty()).is_ok();
+    let store = Store::open(&layers).expect("store");
+    store.create("l", &About::default()).expect("layer");
+    let mut view = View::new(&made, vec![store.layer("l", true).expect("open")], Rules::default()).expect("view");
+    view.set_attribute(&view.find(&path("a")).expect("find"), &Attribute::Size(0)).expect("cut");
+    drop(view);
+    assert!(matches!(store.keep("l", &made, &[], &mut || {}), Ok(Kept::Done(1))));
+    assert_eq!(fs::read(made.join("b")).expect("read"), b"");
+    assert_eq!(rustix::fs::getxattr(made.join("b"), "user.note", &mut [0; 64][..]).is_ok(), is_known);
+    mount("umount", &[], &layers);
+}

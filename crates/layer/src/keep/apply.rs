@@ -112,6 +112,7 @@ pub(super) fn stage(
         step();
         host.beside(temp).and_then(|to| copy_attributes(view.at(top, path), to.at(), &stat)).map_err(fail(path))?;
     }
+    let staged: HashMap<_, _> = journal.staged.iter().map(|(path, temp)| (temp, path)).collect();
     for op in &journal.ops {
         let at = host.at(op.target());
         let mark = match op {
@@ -119,13 +120,19 @@ pub(super) fn stage(
                 if *replaces { may_remove(at) } else { Ok(()) }.and_then(|()| identity(host.beside(temp)?.at()))
             }
             Op::Remove { .. } => may_remove(at).and_then(|()| identity(at)),
-            Op::Rewrite { old, .. } => {
+            Op::Rewrite { temp, old, .. } => {
                 step();
                 let stat = at.stat().map_err(fail(op.target()))?;
                 let copied = host
                     .beside(old)
                     .and_then(|old_at| make(old, &mut || copy::copy_one(at, old_at.at(), &stat, || copy::source(at).map(Some))));
-                copied.and_then(|()| may_write(at, &stat)).map(|()| 0)
+                // Both are to have what is written, and nothing of what their directory gives to new files.
+                let given = copied.and_then(|()| {
+                    copy::correct_xattrs(at, at, host.beside(old)?.at())?;
+                    let Some(path) = staged.get(temp) else { return Ok(()) };
+                    copy::correct_xattrs(at, view.at(top, path), host.beside(temp)?.at())
+                });
+                given.and_then(|()| may_write(at, &stat)).map(|()| 0)
             }
             Op::Attributes { .. } => Ok(0),
         };

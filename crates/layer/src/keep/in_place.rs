@@ -140,7 +140,9 @@ impl Steps<'_> {
         (self.step)();
         copy::copy_contents(source, target, stat.st_size.cast_unsigned())?;
         (self.step)();
-        match copy_attributes(self.host.beside(from)?.at(), self.host.at(to), &stat) {
+        let (from, to) = (self.host.beside(from)?, self.host.at(to));
+        copy::remove_other_xattrs(from.at(), to);
+        match copy_attributes(from.at(), to, &stat) {
             // Another user's file that this one may write keeps its attributes.
             Ok(()) | Err(Errno::PERM) => {}
             Err(error) => return Err(error),

@@ -6,14 +6,14 @@ use super::{
     rights::{Closed, is_closed},
 };
 use crate::{
-    copy::At,
+    copy::{At, knows_xattr, may_give},
     log::Stamp,
     path::TreePath,
     store::Error,
     view::{Found, Place, View},
 };
 use rustix::{
-    fs::{FileType, Mode, OFlags, Stat, fstatfs, lgetxattr, openat},
+    fs::{FileType, Mode, OFlags, Stat, fstatfs, openat},
     io::Errno,
     process::{getegid, geteuid, getgroups},
 };
@@ -192,10 +192,7 @@ impl<'a> Linked<'a> {
         }
         // Nor could it be given what only root gives, as capabilities, and what its file system doesn't know.
         let at = self.view.at(copy.place, &copy.path);
-        let could_have = |name: &[u8]| {
-            (geteuid().is_root() || !name.starts_with(b"security."))
-                && at.by_proc(|path| lgetxattr(path, name, &mut [0_u8; 0][..])) != Err(Errno::OPNOTSUPP)
-        };
+        let could_have = |name: &[u8]| may_give(name) && knows_xattr(at, name);
         let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
         Ok(self.view.compare_by(&original, &copy, could_have)?.is_some())
     }
