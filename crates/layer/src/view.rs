@@ -80,6 +80,10 @@ pub enum Target {
 pub trait Links {
     /// What the link at that name leads to, if that isn't what it contains.
     fn target(&self, path: &TreePath) -> Option<Target>;
+    /// Whether the reader finds that name on the host whatever rights its user has there.
+    fn is_readers(&self, _path: &TreePath) -> bool {
+        false
+    }
 }
 
 /// None such.
@@ -400,6 +404,7 @@ impl View {
                 return Err(Errno::NAMETOOLONG);
             }
             let mut next = at.join(&name);
+            let up = links.is_readers(&next).then(|| self.elevate());
             let mut known = None;
             if !rest.is_empty() && !is_linked {
                 match self.at_once(&next, &rest, follow || must_be_dir, must_be_dir)? {
@@ -420,6 +425,7 @@ impl View {
             };
             match found.kind() {
                 FileType::Symlink if !is_last || follow || must_be_dir => {
+                    drop(up);
                     followed += 1;
                     is_linked = false;
                     if followed > LINKS_MAX {

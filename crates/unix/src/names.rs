@@ -8,11 +8,11 @@ use crate::{
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, CWD, FileType, OFlags, Stat, fcntl_getfl, fstat, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fcntl_getfl, fstat, openat, readlinkat, statat},
     io::Errno,
 };
 pub(crate) use slipway_layer::PATH_MAX;
-use slipway_layer::{Found, Links, Resolved, Target, TreePath};
+use slipway_layer::{Elevated, Found, Links, Resolved, Target, TreePath};
 use std::cell::Cell;
 
 /// What follows the name of a file that has lost it.
@@ -41,6 +41,10 @@ pub(crate) struct ProcLinks<'a> {
 }
 
 impl Links for ProcLinks<'_> {
+    fn is_readers(&self, path: &TreePath) -> bool {
+        is_of_descriptors(self.caller, path)
+    }
+
     fn target(&self, path: &TreePath) -> Option<Target> {
         let parts: Vec<&[u8]> = path.components().collect();
         let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<u32>().ok());
@@ -60,6 +64,9 @@ impl Links for ProcLinks<'_> {
             [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
             [b"proc", process, .., b"cwd"] => {
                 let process = number(process)?;
+                let _up = self.server.view.elevate();
+                // One that has ended has none.
+                look().ok()?;
                 self.server.tasks.nearest(process).map(|process| Target::Path(process.cwd.absolute()))
             }
             [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
@@ -113,7 +120,29 @@ impl ProcLinks<'_> {
     }
 }
 
+/// Whether a name is that of the directory in /proc of the caller's own descriptors, or in that. The kernel lets a process in there also where it is
+/// another user's than the process: it is root's once one has become another user, until that one executes a program.
+fn is_of_descriptors(caller: Caller, path: &TreePath) -> bool {
+    let parts: Vec<&[u8]> = path.components().take(5).collect();
+    let ([b"proc", process, b"fd", ..] | [b"proc", process, b"task", _, b"fd", ..]) = parts.as_slice() else { return false };
+    [caller.pid, caller.tid].iter().any(|id| id.to_string().as_bytes() == *process)
+}
+
 impl Server {
+    /// The server's own rights, to find one of the caller's own descriptors by its name.
+    pub(crate) fn elevate_for(&self, caller: Caller, path: &TreePath) -> Option<Elevated> {
+        is_of_descriptors(caller, path).then(|| self.view.elevate())
+    }
+
+    /// What a link of /proc leads to, without any right to it.
+    ///
+    /// # Errors
+    /// Those of open.
+    pub(crate) fn hold_link(&self, caller: Caller, link: &TreePath) -> Result<OwnedFd, Errno> {
+        let _up = self.elevate_for(caller, link);
+        openat(CWD, link.absolute(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+    }
+
     pub(crate) fn links(&self, caller: Caller) -> ProcLinks<'_> {
         ProcLinks { server: self, caller, is_refused: Cell::new(false) }
     }
@@ -313,6 +342,7 @@ impl Server {
         }
         if resolved.is_magic && resolved.must_be_dir {
             // What is open may be no directory.
+            let _up = self.elevate_for(caller, &resolved.path);
             statat(CWD, [resolved.path.absolute().as_slice(), b"/"].concat(), AtFlags::empty())?;
         }
         Ok(resolved)

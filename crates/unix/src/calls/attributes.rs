@@ -71,7 +71,7 @@ impl Server {
             None if !resolved.is_magic => resolved.found.map(Target::Found).ok_or(Errno::NOENT),
             // What others have open is no business of the command's.
             None if !self.is_of_command(caller, &resolved.path) => Err(Errno::ACCESS),
-            None => Ok(Target::Open(fs::open(resolved.path.to_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)),
+            None => Ok(Target::Open(self.hold_link(caller, &resolved.path)?)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Answer, Reply, Server, done};
 use crate::{
     names::{Object, PATH_MAX},
-    sys::{self, Plain, bytes_of, write_memory},
+    sys::{self, Plain, by_proc, bytes_of, write_memory},
     tasks::{Caller, read_string},
 };
 use rustix::{
@@ -181,7 +181,10 @@ impl Server {
             Seen::Name(found) => Self::real_path(self.view.root(found.place), &found.path)?,
             Seen::Open(path) => path,
         };
-        done(write_memory(caller.tid, buffer, bytes_of(&sys::statfs(&real)?)))
+        let up = self.elevate_for(caller, &TreePath::literal(real.to_bytes()));
+        let stat = sys::statfs(&real)?;
+        drop(up);
+        done(write_memory(caller.tid, buffer, bytes_of(&stat)))
     }
 
     pub(super) fn access(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
@@ -190,7 +193,10 @@ impl Server {
         let is_effective = flags & libc::AT_EACCESS != 0 || self.view.caller.is_some();
         let how = if is_effective { AtFlags::EACCESS } else { AtFlags::empty() };
         match self.seen(caller, dir, path, flags)? {
-            Seen::Open(path) => done(accessat(CWD, path, access, how)),
+            Seen::Open(path) => {
+                let held = self.hold_link(caller, &TreePath::literal(path.to_bytes()))?;
+                done(accessat(CWD, by_proc(&held), access, how))
+            }
             Seen::Name(found) => {
                 let writes = access.contains(Access::WRITE_OK);
                 if writes
@@ -228,7 +234,9 @@ impl Server {
             return Err(Errno::INVAL);
         }
         let special = if found.place == Place::Host { self.links(caller).text(&found.path)? } else { None };
+        let up = self.elevate_for(caller, &found.path);
         let target = special.map_or_else(|| self.view.read_link(&found), Ok)?;
+        drop(up);
         self.record.opened(&found.path, FileType::Symlink);
         let count = target.len().min(size as usize);
         write_memory(caller.tid, buffer, &target[..count])?;

@@ -3,11 +3,12 @@
 use super::{Answer, Reply, Server, done};
 use crate::{
     names::{Object, PATH_MAX},
+    sys::by_proc,
     tasks::{Caller, read_string},
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{FileType, Mode, RenameFlags, fstat, lgetxattr},
+    fs::{Access, AtFlags, CWD, FileType, Mode, RenameFlags, accessat, fstat, lgetxattr},
     io::Errno,
 };
 use slipway_layer::{Found, Place, Resolved, TreePath};
@@ -159,8 +160,12 @@ impl Server {
             if self.contain && !self.is_of_command(caller, &old.path) {
                 return Err(Errno::ACCESS);
             }
-            let open =
-                rustix::fs::open(old.path.to_path(), rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC, Mode::empty())?;
+            let open = self.hold_link(caller, &old.path)?;
+            // With the server's rights it is given its name.
+            if self.is_other() && self.view.may_own(&fstat(&open)?).is_err() {
+                let access = Access::READ_OK | Access::WRITE_OK;
+                accessat(CWD, by_proc(&open), access, AtFlags::EACCESS).map_err(|_| Errno::PERM)?;
+            }
             return self.link_opened(&open, &new);
         }
         self.link_found(&found, &new)

@@ -377,6 +377,9 @@ impl Server {
         let real = resolved.path.absolute();
         if !resolved.is_magic {
             let open = || openat(CWD, real, flags | OFlags::NOFOLLOW, Mode::empty());
+            if let Some(_up) = self.elevate_for(caller, &resolved.path) {
+                return Ok(Answer::Fd(open()?, cloexec));
+            }
             return Ok(Answer::Fd(self.untraced(&resolved.path, open)?, cloexec));
         }
         // The link may lead elsewhere when it is followed again.
@@ -482,6 +485,10 @@ struct Magic<'a> {
 }
 
 impl Links for Magic<'_> {
+    fn is_readers(&self, path: &TreePath) -> bool {
+        self.links.is_readers(path)
+    }
+
     fn target(&self, path: &TreePath) -> Option<Target> {
         let target = self.links.target(path);
         self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
