@@ -252,7 +252,8 @@ impl View {
     /// one that may write it.
     ///
     /// # Errors
-    /// EROFS; those of reading and writing files; EAGAIN as in [`Self::open_to_read`].
+    /// EROFS; those of reading and writing files, also with `is_empty` where what is written in place when it is kept may not be read; EAGAIN as
+    /// in [`Self::open_to_read`].
     pub fn copy_up(&mut self, found: &Found, is_empty: bool) -> Result<(), Errno> {
         let top = self.top_index()?;
         let _up = self.elevate();
@@ -263,6 +264,10 @@ impl View {
         }
         if found.place == Place::Layer(top) {
             return Ok(());
+        }
+        if is_empty && self.is_kept_in_place(found) && !self.has_copy(found) {
+            let at = self.at(found.place, path);
+            accessat(at.dir, at.name, Access::READ_OK, AtFlags::EACCESS)?;
         }
         self.scaffold(&path.parent())?;
         self.note_base(path)?;
@@ -285,6 +290,11 @@ impl View {
         self.set(path, Node::Leaf);
         self.share(found);
         Ok(())
+    }
+
+    /// Whether what an ordinary user writes to a file of the host's is written over it when it is kept: what it had must be known then.
+    fn is_kept_in_place(&self, found: &Found) -> bool {
+        self.user != 0 && found.place == Place::Host && (found.stat.st_nlink > 1 || found.stat.st_uid != self.user)
     }
 
     fn mark_own(&mut self, found: &Found) -> Result<(), Errno> {

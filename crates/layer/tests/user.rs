@@ -2,6 +2,7 @@
 
 use rustix::{
     fs::{Gid, Mode, Uid},
+    io::Errno,
     process::geteuid,
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
@@ -496,5 +497,35 @@ fn files_that_their_owner_may_not_read() {
                 break;
             }
         }
+    });
+}
+
+#[test]
+fn what_may_be_written_and_not_read_is_changed_where_it_can_be_kept() {
+    let dir = files_of_root(&["theirs"], 0o622, false);
+    as_user(|| {
+        let bench = Bench::over(
+            |host| {
+                dir.iter().for_each(|dir| move_names(dir.path(), host));
+                for name in ["alone", "linked"] {
+                    fs::write(host.join(name), "old").expect("write");
+                }
+                fs::hard_link(host.join("linked"), host.join("other")).expect("link");
+                chmod(host, &["alone", "linked"], 0o200);
+            },
+            |bench, view| {
+                for name in ["linked", "theirs"] {
+                    let Ok(found) = view.find(&path(name)) else { continue };
+                    assert_eq!(view.copy_up(&found, true), Err(Errno::ACCESS), "{name}");
+                    assert_eq!(view.set_attribute(&found, &Attribute::Size(0)), Err(Errno::ACCESS), "{name}");
+                }
+                bench.put(view, "alone", "new");
+                bench.put(view, "zz", "new");
+            },
+        );
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(2))), "{kept:?}");
+        chmod(&bench.host(), &["alone", "linked"], 0o600);
+        assert_eq!(["alone", "linked", "zz"].map(|name| bench.text(name)), ["new", "old", "new"]);
     });
 }
