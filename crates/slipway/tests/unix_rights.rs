@@ -264,6 +264,36 @@ fn one_who_becomes_another_user_has_no_capabilities() {
     }
 }
 
+/// Starts a command where capset(2) is refused.
+const KEEPS_CAPABILITIES: &str = r#"
+import ctypes, os, platform, struct, sys
+capset = {"x86_64": 126, "aarch64": 91}[platform.machine()]
+code = b"".join(struct.pack("HBBI", *op) for op in [(0x20, 0, 0, 0), (0x15, 0, 1, capset), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)])
+filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer := ctypes.create_string_buffer(code))))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter): sys.exit("no filter")
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+
+#[test]
+fn where_capabilities_can_not_be_given_up_nothing_is_opened_with_them() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("not tried: only root becomes another user");
+    }
+    let script = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); os.chdir('/proc/' + sys.argv[1])
+try: print(os.open('maps', os.O_RDONLY))
+except OSError as error: print(error.strerror)";
+    for net in [&[][..], &["--net-only"]] {
+        let dir = tempfile::tempdir().expect("directory");
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", KEEPS_CAPABILITIES, SLIPWAY, "unix", "-q", "--discard"]).args(net);
+        command.args(["--", "/usr/bin/python3", "-c", script]).arg(std::process::id().to_string());
+        clean(command.env("XDG_STATE_HOME", dir.path()).current_dir("/"));
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Permission denied\n", ""), "{net:?}");
+    }
+}
+
 /// A socket outside and one of the layer's: who its peer is.
 const CONNECTS: &str = r#"
 import os, socket, struct

@@ -135,7 +135,7 @@ impl Server {
     }
 
     /// Opens a name, or looks at it, and may no more than a caller without capabilities: those that don't go with the user that the server acts as let
-    /// it trace processes, read the kernel's log, and more.
+    /// it trace processes, read the kernel's log, and more. `look` is to make calls of the kernel only, and not to take the server's rights.
     ///
     /// # Errors
     /// EACCES; those of looking.
@@ -147,12 +147,17 @@ impl Server {
         if is_servers(path) {
             return Err(Errno::ACCESS);
         }
-        let Ok(own) = capabilities(None) else { return look() };
-        let _ = set_capabilities(None, CapabilitySets { effective: own.effective & OF_FILES, ..own });
+        // Where the capabilities can't be given up, nothing is looked at.
+        let own = capabilities(None).map_err(|_| Errno::ACCESS)?;
+        if !OF_FILES.contains(own.effective) {
+            set_capabilities(None, CapabilitySets { effective: own.effective & OF_FILES, ..own }).map_err(|_| Errno::ACCESS)?;
+        }
         UNTRACED.set(true);
         let seen = look();
         UNTRACED.set(false);
-        let _ = set_capabilities(None, own);
+        if !OF_FILES.contains(own.effective) {
+            let _ = set_capabilities(None, own);
+        }
         seen
     }
 }
