@@ -529,3 +529,39 @@ fn what_may_be_written_and_not_read_is_changed_where_it_can_be_kept() {
         assert_eq!(["alone", "linked", "zz"].map(|name| bench.text(name)), ["new", "old", "new"]);
     });
 }
+
+#[test]
+fn a_keep_that_prepares_in_vain_leaves_directories_their_times() {
+    as_user(|| {
+        let bench = Bench::over(
+            |host| {
+                for name in ["written", "made", "removed"] {
+                    fs::create_dir(host.join(name)).expect("mkdir");
+                    fs::write(host.join(name).join("f"), "old").expect("write");
+                }
+                fs::copy("/bin/sleep", host.join("prog")).expect("copy");
+                fs::hard_link(host.join("prog"), host.join("prog-1.0")).expect("link");
+            },
+            |bench, view| {
+                ["written/f", "made/new", "prog"].iter().for_each(|name| bench.put(view, name, "new"));
+                bench.unlink(view, "removed/f");
+            },
+        );
+        let times = || {
+            ["", "written", "made", "removed"].map(|name| {
+                let stat = fs::metadata(bench.host().join(name)).expect("stat");
+                (stat.mtime(), stat.mtime_nsec())
+            })
+        };
+        let old = times();
+        let mut program = Command::new(bench.host().join("prog")).arg("1000").spawn().expect("run");
+        let kept = bench.keep(&mut || {});
+        program.kill().expect("kill");
+        program.wait().expect("wait");
+        assert!(kept.is_err(), "{kept:?}");
+        assert_eq!(times(), old);
+        assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(4))));
+        let new = times();
+        assert_eq!(old.iter().zip(&new).map(|(old, new)| old == new).collect::<Vec<_>>(), [true, true, false, false]);
+    });
+}

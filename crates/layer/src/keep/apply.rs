@@ -292,27 +292,36 @@ pub(super) fn unstage<'a>(host: &Host, names: impl Iterator<Item = &'a TreePath>
     Ok(())
 }
 
+/// Gives a directory a time, if it is the one that is meant.
+fn set_time(host: &Host, dir: &TreePath, time: (i64, i64), is_it: impl FnOnce(&Stat) -> bool, step: &mut dyn FnMut()) {
+    let at = host.at(dir);
+    if at.stat().is_ok_and(|stat| is_it(&stat)) {
+        let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let last_modification = Timespec { tv_sec: time.0, tv_nsec: time.1 };
+        step();
+        let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
+    }
+}
+
+/// Gives directories in which names came and went their times again, where nothing came of it.
+pub(super) fn set_times_back(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
+    for (dir, ino, old) in journal.passed.iter().chain(&journal.changing) {
+        set_time(host, dir, *old, |stat| stat.st_ino == *ino, step);
+    }
+}
+
 /// Gives directories the times that were set: what was put or removed in them has changed those. Those whose names are the same ones have theirs
 /// again, or, where they were changed and are as before, the time of that, unless they have a later one. Another user's keep theirs.
 pub(super) fn set_times(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
-    let mut set = |dir: &TreePath, time: (i64, i64), is_it: &dyn Fn(&Stat) -> bool| {
-        let at = host.at(dir);
-        if at.stat().is_ok_and(|stat| is_it(&stat)) {
-            let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-            let last_modification = Timespec { tv_sec: time.0, tv_nsec: time.1 };
-            step();
-            let _ = utimensat(at.dir, at.name, &Timestamps { last_access, last_modification }, AtFlags::SYMLINK_NOFOLLOW);
-        }
-    };
     for (dir, ino, old) in &journal.passed {
-        set(dir, *old, &|stat| stat.st_ino == *ino);
+        set_time(host, dir, *old, |stat| stat.st_ino == *ino, step);
     }
     for (dir, ino, new) in &journal.touched {
-        set(dir, *new, &|stat| stat.st_ino == *ino && time(stat) < *new);
+        set_time(host, dir, *new, |stat| stat.st_ino == *ino && time(stat) < *new, step);
     }
     for (op, old) in journal.ops.iter().zip(&journal.olds) {
         if let Op::Attributes { target, new: Attributes { time: Some(new), .. }, .. } = op {
-            set(target, *new, &|stat| old.is_some_and(|old| old.ino == stat.st_ino));
+            set_time(host, target, *new, |stat| old.is_some_and(|old| old.ino == stat.st_ino), step);
         }
     }
 }

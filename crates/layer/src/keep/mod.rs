@@ -88,6 +88,10 @@ impl Store {
         let staged = staged.and_then(|()| plan::look_again(&view, name, paths, &journal));
         if !staged.as_ref().is_ok_and(Vec::is_empty) {
             take_back(&dir, files, &host, &journal, made.iter(), step)?;
+            if staged.is_err() {
+                // With conflicts, others may have changed names there.
+                apply::set_times_back(&host, &journal, step);
+            }
             return staged.map(Kept::Conflicts);
         }
         save(&dir, "keep.plan", &journal, step)?;

@@ -88,10 +88,13 @@ pub(super) struct Journal {
     pub(super) closed: Vec<Closed>,
     /// Directories in which names were changed, also if all are as before: their numbers, and when that was (seconds, ns).
     #[serde(default)]
-    pub(super) touched: Vec<(TreePath, u64, (i64, i64))>,
+    pub(super) touched: Vec<Timed>,
     /// Directories in which names come and go for the time of the steps only: their numbers and times. After a death others may have changed names there.
     #[serde(skip)]
-    pub(super) passed: Vec<(TreePath, u64, (i64, i64))>,
+    pub(super) passed: Vec<Timed>,
+    /// The same of those in which names are made or removed: where nothing comes of the steps they have their times again, too.
+    #[serde(skip)]
+    pub(super) changing: Vec<Timed>,
     /// Names of the layer that are on the host then, a directory before what is in it.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
@@ -265,7 +268,7 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     }
     journal.kept.sort();
     journal.kept.dedup();
-    journal.passed = passed(view, &journal.ops);
+    (journal.passed, journal.changing) = passed(view, &journal.ops);
     attributes_last.extend(read_only(view, &journal.ops, &attributes_last));
     attributes_last.sort_by(|one, other| one.target().cmp(other.target()));
     // A directory may be one that its owner can't write then; what is in it comes before it.
@@ -278,22 +281,25 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
 }
 
 /// A directory of both whose names the layer has changed after the host.
-fn touched(view: &View, path: &TreePath) -> Option<(TreePath, u64, (i64, i64))> {
+fn touched(view: &View, path: &TreePath) -> Option<Timed> {
     let host = view.stat_on_host(path).ok().filter(|host| file_type(host) == FileType::Directory)?;
     let layer = view.at(Place::Layer(0), path).stat().ok()?;
     (time(&layer) > time(&host)).then(|| (path.clone(), Stamp::new(&host, true).ino, time(&layer)))
 }
 
-/// Directories in which files are written or replaced, and no name is made or removed.
-fn passed(view: &View, ops: &[Op]) -> Vec<(TreePath, u64, (i64, i64))> {
+/// A directory, its number, and its time (seconds, ns).
+type Timed = (TreePath, u64, (i64, i64));
+
+/// Directories in which files are written or replaced, and no name is made or removed; and the other ones in which the steps use names.
+fn passed(view: &View, ops: &[Op]) -> (Vec<Timed>, Vec<Timed>) {
     let is_lasting = |op: &&Op| matches!(op, Op::Put { replaces: false, .. } | Op::Remove { .. });
     let changed: BTreeSet<TreePath> = ops.iter().filter(is_lasting).map(|op| op.target().parent()).collect();
     let dirs: BTreeSet<TreePath> = ops.iter().flat_map(Op::temporaries).map(TreePath::parent).collect();
-    let as_it_is = |dir: &TreePath| {
-        let stat = view.at(Place::Host, dir).stat().ok()?;
-        Some((dir.clone(), Stamp::new(&stat, true).ino, time(&stat)))
+    let as_it_is = |dir: TreePath| {
+        let stat = view.at(Place::Host, &dir).stat().ok()?;
+        Some((dir, Stamp::new(&stat, true).ino, time(&stat)))
     };
-    dirs.difference(&changed).filter_map(as_it_is).collect()
+    dirs.into_iter().filter_map(as_it_is).partition(|(dir, ..)| !changed.contains(dir))
 }
 
 /// Steps that leave directories as they are, in which the others change names and this user may not: so the journal has their modes.
