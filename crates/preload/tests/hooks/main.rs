@@ -34,6 +34,7 @@ mod references;
 mod returns;
 mod servers;
 mod signals;
+mod sleepers;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;
