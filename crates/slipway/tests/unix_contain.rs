@@ -4,7 +4,7 @@ mod harness;
 
 use harness::build::{build_c, scratch_in_target};
 use harness::process::clean;
-use harness::{Running, SLIPWAY};
+use harness::{Outcome, Running, SLIPWAY};
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
@@ -19,6 +19,17 @@ impl Drop for Other {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// What a contained command came to; none, and said, where the kernel can't contain one.
+fn contained(mut command: Command) -> Option<Outcome> {
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    let is_old = ran.stderr.contains("--contain needs Linux");
+    if is_old {
+        eprintln!("not tried: {}", ran.stderr);
+    }
+    (!is_old).then_some(ran)
 }
 
 #[test]
@@ -49,12 +60,7 @@ fn what_is_outside_is_not_reached() {
         .arg(tree.join("other"))
         .env("XDG_STATE_HOME", dir.path().join("state"))
         .current_dir(&tree);
-    clean(&mut command);
-    let ran = Running::start(command).finish();
-    if ran.stderr.contains("--contain needs Linux") {
-        eprintln!("not tried: {}", ran.stderr);
-        return;
-    }
+    let Some(ran) = contained(command) else { return };
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert_eq!(
         ran.stdout.lines().filter(|line| line.ends_with(": refused")).count(),
@@ -123,12 +129,7 @@ fn what_is_turned_meanwhile_leads_nowhere() {
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--contain", "--quiet", "--discard", "--"]).arg(&program).arg(&host).arg(host.join("socket"));
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&work);
-    clean(&mut command);
-    let ran = Running::start(command).finish();
-    if ran.stderr.contains("--contain needs Linux") {
-        eprintln!("not tried: {}", ran.stderr);
-        return;
-    }
+    let Some(ran) = contained(command) else { return };
     assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "a link is refused\n0\n", ""));
     assert_eq!(fs::read_to_string(host.join("f")).expect("read"), "as it was");
     assert!(listener.accept().is_err(), "somebody connected");
@@ -164,13 +165,8 @@ fn links_of_the_commands_own_processes_are_followed() {
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--contain", "--quiet", "--discard", "--", "/usr/bin/python3", "-c", LINKS]);
     command.arg(std::process::id().to_string()).env("XDG_STATE_HOME", dir.path().join("state"));
-    clean(&mut command);
     command.current_dir(dir.path());
-    let ran = Running::start(command).finish();
-    if ran.stderr.contains("--contain needs Linux") {
-        eprintln!("not tried: {}", ran.stderr);
-        return;
-    }
+    let Some(ran) = contained(command) else { return };
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     let same = "([True, True, True], [True, True, True], <class 'int'>)";
     assert_eq!(ran.stdout, format!("child {same}\nthread {same}\nended ENOENT\ngone ENOENT\noutside {{'EACCES'}}\n"));
@@ -185,13 +181,8 @@ fn programs_run() {
 subprocess.run([\"./x\"]); print(os.path.exists(\"x\"), sorted(os.listdir()))'; (true & wait); kill -0 $$; echo text | tee /dev/null";
     command.args(["unix", "--contain", "--no-network", "--quiet", "--new", "l", "--", "sh", "-c", script]);
     command.env("XDG_STATE_HOME", dir.path().join("state")).env("TMPDIR", dir.path());
-    clean(&mut command);
     command.current_dir(dir.path());
-    let ran = Running::start(command).finish();
-    if ran.stderr.contains("--contain needs Linux") {
-        eprintln!("not tried: {}", ran.stderr);
-        return;
-    }
+    let Some(ran) = contained(command) else { return };
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert_eq!(ran.stdout, "3\nTrue ['state', 'x', 'x.c']\ntext\n");
     assert!(!dir.path().join("x").exists());
