@@ -147,6 +147,8 @@ impl Server {
         if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let open = self.fetch(caller, from_dir)?;
             let new = self.free_name(caller, to_dir, to, false)?;
+            // The kernel does it for who opened the file.
+            self.may_link_opened(&open).map_err(|_| Errno::NOENT)?;
             return self.link_opened(&open, &new);
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
@@ -161,14 +163,19 @@ impl Server {
                 return Err(Errno::ACCESS);
             }
             let open = self.hold_link(caller, &old.path)?;
-            // With the server's rights it is given its name.
-            if self.is_other() && self.view.may_own(&fstat(&open)?).is_err() {
-                let access = Access::READ_OK | Access::WRITE_OK;
-                accessat(CWD, by_proc(&open), access, AtFlags::EACCESS).map_err(|_| Errno::PERM)?;
-            }
+            self.may_link_opened(&open)?;
             return self.link_opened(&open, &new);
         }
         self.link_found(&found, &new)
+    }
+
+    /// Whether the caller may give what is open a name: with the server's rights it is given. What only stands for a file is linked by that one's name.
+    fn may_link_opened(&self, open: &OwnedFd) -> Result<(), Errno> {
+        let stat = fstat(open)?;
+        if !self.is_other() || self.view.may_own(&stat).is_ok() || matches!(self.object_here(open)?, Object::StandIn(_)) {
+            return Ok(());
+        }
+        accessat(CWD, by_proc(open), Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).map_err(|_| Errno::PERM)
     }
 
     fn link_found(&mut self, found: &Found, new: &TreePath) -> Reply {

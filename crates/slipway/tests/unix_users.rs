@@ -1,0 +1,64 @@
+//! Root's process that becomes another user, and executes nothing, may do the same in the net as natively.
+
+mod harness;
+
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// What scripts begin with.
+const BEGIN: &str = r#"
+import ctypes, errno, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def called(function, *args):
+    if (result := function(*args)) >= 0: return result
+    return errno.errorcode[ctypes.get_errno()]
+def become(): os.setgroups([]); os.setgid(65534); os.setuid(65534)
+os.umask(0)
+"#;
+
+/// What a script of Python's says as root, which must be the same in the net as natively; nothing where only root can say it.
+fn same(script: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not tried: only root becomes another user");
+        return None;
+    }
+    let said = |net: &[&str]| {
+        let dir = tempfile::tempdir().expect("directory");
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        [dir.path(), &work].iter().for_each(|dir| fs::set_permissions(dir, fs::Permissions::from_mode(0o777)).expect("chmod"));
+        fs::write(work.join("secret"), "text").expect("write");
+        fs::set_permissions(work.join("secret"), fs::Permissions::from_mode(0o600)).expect("chmod");
+        let script = [BEGIN, script].concat();
+        let words = [net, &["/usr/bin/python3", "-c", &script]].concat();
+        let mut command = Command::new(words[0]);
+        clean(command.args(&words[1..]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&work));
+        let ran = Running::start(command).finish();
+        assert_eq!(ran.stderr, "", "{ran:?}");
+        ran.stdout
+    };
+    let native = said(&[]);
+    for net in [&[][..], &["--net-only"]] {
+        assert_eq!(said(&[&[SLIPWAY, "unix", "-q", "--discard"], net, &["--"]].concat()), native, "{net:?}");
+    }
+    Some(native)
+}
+
+#[test]
+fn what_root_had_opened_gets_no_name() {
+    let said = same(
+        r#"
+fds = [os.open("secret", os.O_RDWR), os.open("new", os.O_CREAT | os.O_RDWR, 0o600), os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)]
+fds += [os.open("secret", os.O_RDONLY), os.open("secret", os.O_PATH), os.pipe()[0]]
+become()
+print([called(libc.linkat, fd, b"", -100, f"l{at}".encode(), 0x1000) for at, fd in enumerate(fds)], sorted(os.listdir()))
+"#,
+    );
+    assert!(said.is_none_or(|said| said.contains("['new', 'secret']")));
+}
