@@ -62,3 +62,21 @@ print([called(libc.linkat, fd, b"", -100, f"l{at}".encode(), 0x1000) for at, fd 
     );
     assert!(said.is_none_or(|said| said.contains("['new', 'secret']")));
 }
+
+#[test]
+fn access_is_that_of_the_real_user() {
+    let said = same(
+        r#"
+def asked():
+    for name in "secret", "own", "dark/f", f"/proc/self/fd/{fd}": print([os.access(name, mode, effective_ids=of) for of in (False, True) for mode in (os.F_OK, os.R_OK, os.W_OK)], end=" ")
+    print(called(libc.access, b"secret", os.R_OK))
+os.mkdir("dark", 0o700); open("dark/f", "w").close(); open("own", "w").close(); os.chmod("own", 0o600); os.chown("own", 65534, 65534)
+fd = os.open("secret", os.O_RDONLY)
+def group(*ids): os.setgroups([]); os.setresgid(*ids)
+for users in (65534, 0, 0), (0, 65534, 0), (0, 65534, 65534), (65534, 65534, 0), (1, 65534, 0):
+    if (child := os.fork()) == 0: group(*users); os.setresuid(*users); asked(); sys.stdout.flush(); os._exit(0)
+    os.waitpid(child, 0)
+"#,
+    );
+    assert!(said.is_none_or(|said| said.starts_with("[True, False, False, True, True, True] ")));
+}

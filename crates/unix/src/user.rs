@@ -71,16 +71,16 @@ pub(crate) fn stays(number: i32, args: &[u64; 6]) -> bool {
 }
 
 impl User {
-    /// That of a thread; none if the server's rights are the same, or can't be changed.
-    pub(crate) fn of(tid: u32) -> Option<Self> {
+    /// That of a thread, for files or by its real numbers; none if the server's rights are the same, or can't be changed.
+    pub(crate) fn of(tid: u32, is_real: bool) -> Option<Self> {
         let own = (rustix::process::geteuid(), rustix::process::getegid(), rustix::process::getgroups().ok()?);
         if !own.0.is_root() {
             return None;
         }
         let status = status(tid).ok()?;
-        // The last of the four is that for files.
-        let last = |name| numbers(&status, name).get(3).copied();
-        let (uid, gid) = (Uid::from_raw(last("Uid:")?), Gid::from_raw(last("Gid:")?));
+        // The last of the four is that for files, the first the real one.
+        let of = |name| numbers(&status, name).get(if is_real { 0 } else { 3 }).copied();
+        let (uid, gid) = (Uid::from_raw(of("Uid:")?), Gid::from_raw(of("Gid:")?));
         let groups: Vec<Gid> = numbers(&status, "Groups:").into_iter().map(Gid::from_raw).collect();
         if (uid, gid, &groups) == (own.0, own.1, &own.2) {
             return None;

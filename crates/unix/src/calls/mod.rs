@@ -78,6 +78,17 @@ fn int(argument: u64) -> i32 {
     argument as u32 as i32
 }
 
+/// Whether a call asks what the thread's real user may do.
+fn asks_of_real_user(call: &Notification) -> bool {
+    match i64::from(call.number) {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_access => true,
+        libc::SYS_faccessat => true,
+        libc::SYS_faccessat2 => int(call.args[3]) & libc::AT_EACCESS == 0,
+        _ => false,
+    }
+}
+
 /// While the file is open, nobody gets a new lease that keeps others from reading it.
 fn wait_for_lease(file: OwnedFd) -> Answer {
     Answer::Later(Box::new(move || open(by_proc(&file), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Answer::Again)))
@@ -137,7 +148,7 @@ impl Server {
             self.index.iter().for_each(Index::off);
             return Ok(Answer::Continue);
         }
-        let user = self.users_vary.then(|| User::of(call.tid)).flatten();
+        let user = self.users_vary.then(|| User::of(call.tid, asks_of_real_user(call))).flatten();
         self.view.caller = user.map(|user| Arc::new(user) as Arc<dyn Identity>);
         self.view.remember_looks(true);
         let reply = match (self.answer_as(call), self.view.awaited()) {
