@@ -55,6 +55,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
     let Some(endpoint) = (unsafe { endpoint(address, length) }) else { return real() };
     waiting(|| {
         let settings = Settings::get();
+        let fresh = table::is_fresh_socket(fd);
         // What is in an epoll set before it connects stays the kernel's, if the set counts on its events.
         let early = early(fd);
         let plain = || {
@@ -69,9 +70,8 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             || (table::is_used(fd) && !early.as_ref().is_some_and(|early| early.can_be_stream()))
             || table::is_known(fd)
             || !settings.sockets.has(&endpoint)
-            || !is_stream_socket(fd)
+            || !fresh && (!is_stream_socket(fd) || needs_kernel(fd))
             || is_input(fd)
-            || needs_kernel(fd)
             || !room::for_line(fd)
         {
             return plain();
@@ -94,8 +94,10 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             && !table::is_known(fd)
             && let Some(stream) = shield(|| table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0)), || None)
         {
-            for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
-                stream.set_timeout(receive, timeout(fd, name));
+            if !table::is_fresh_socket(fd) {
+                for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
+                    stream.set_timeout(receive, timeout(fd, name));
+                }
             }
             begin();
             crate::process::watch_exit();

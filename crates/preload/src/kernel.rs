@@ -2,6 +2,7 @@
 
 use crate::{
     epoll::next::{epoll_pwait, epoll_pwait2},
+    io::next::recv,
     poll::next::ppoll,
     real::last_error,
     signals::{self, mark},
@@ -102,6 +103,12 @@ pub struct Process;
 impl Program for Process {
     fn wait(&self) -> impl Kernel {
         Waiting::new(std::ptr::null())
+    }
+
+    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno> {
+        // SAFETY: the buffer is that of the program's call.
+        let n = unsafe { recv(fd.as_raw_fd(), to.as_mut_ptr().cast(), to.len(), 0) };
+        usize::try_from(n).map_err(|_| last_error())
     }
 
     fn raise_sigpipe(&self) {

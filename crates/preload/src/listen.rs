@@ -8,10 +8,10 @@ use crate::{
     process::begin,
     real::{fail, real, shield, waiting},
     room::{self, made},
-    socket::{bound_to, capacity, flags, hide_name, is_stream_socket, needs_kernel, option, timeout},
+    socket::{bound_to, capacity, endpoint, flags, hide_name, inherits_need, is_stream_socket, option, peer, timeout},
     table::{self, Slot},
 };
-use libc::{O_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK, sockaddr, socklen_t};
+use libc::{O_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK, sockaddr, sockaddr_un, socklen_t};
 use rustix::io::Errno;
 use slipway_fabric::sync::{AtomicU32, ForkMutex, Forked, Ordering::Relaxed, ask_loader};
 use slipway_transport::{
@@ -24,6 +24,7 @@ use slipway_transport::{
 };
 use std::{
     ffi::{CStr, c_char, c_int},
+    mem::MaybeUninit,
     sync::{Arc, Weak},
 };
 
@@ -169,10 +170,7 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
     if !table::is_used(fd) {
         shield(|| _ = adopt(fd), || {});
     }
-    let hub = match table::get(fd) {
-        Some(Slot::Listener(hub)) => hub,
-        _ => return real(),
-    };
+    let Some(hub) = table::listener(fd) else { return real() };
     let mut given = 0;
     while given < TURNS {
         // Mostly the program has waited for it in another way.
@@ -195,11 +193,11 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
     real()
 }
 
-/// After the real accept gave `new` from `fd`.
-unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
+/// After the real accept gave `new` from `fd`, a client whose socket has a `name`.
+fn accepted(fd: c_int, new: c_int, name: impl Fn() -> Option<Endpoint>, nonblocking: bool) {
     shield(
         || {
-            let Some(Slot::Listener(hub)) = table::get(fd) else { return };
+            let Some(hub) = table::listener(fd) else { return };
             let over_ports = || {
                 let (end, pid) = table::borrowed(new, |fd| Office::get()?.accepted(fd))?;
                 let pid = pid.or_else(|| table::borrowed(new, Hub::peer)).unwrap_or(0);
@@ -212,10 +210,12 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
                 table::put(new, Slot::Stream(stream));
                 return;
             }
-            let plain = is_input(new) || needs_kernel(new) || !room::for_line(new);
+            let plain = is_input(new) || hub.needs_kernel(|| inherits_need(new)) || !room::for_line(new);
+            let name = name();
+            let name = name.as_ref().and_then(Endpoint::abstract_name);
             table::put(
                 new,
-                match table::borrowed(new, |x| hub.accepted(x, nonblocking, plain)) {
+                match table::borrowed(new, |x| hub.accepted(x, name, nonblocking, plain)) {
                     Accepted::Line(stream) => {
                         crate::process::watch_exit();
                         Slot::Stream(stream)
@@ -229,33 +229,51 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
     );
 }
 
+/// An accept(2) of the program's on `fd`, which `real` makes; `fails`: it is refused in any case. Where the program asks for no name, one that offers asks for
+/// itself.
+///
+/// # Safety
+/// `address` and `length` are as for accept(2).
+unsafe fn accept_by(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    nonblocking: bool,
+    fails: bool,
+    real: impl Fn(*mut sockaddr, *mut socklen_t) -> c_int,
+) -> c_int {
+    let (mut own, mut own_length) = (MaybeUninit::<sockaddr_un>::uninit(), size_of::<sockaddr_un>() as socklen_t);
+    let asks = address.is_null() && table::is_used(fd);
+    let (address, length) = if asks { (own.as_mut_ptr().cast(), &raw mut own_length) } else { (address, length) };
+    // SAFETY: the caller's promise, or this function's own.
+    let space = unsafe { capacity(length) };
+    let call = || made(|| real(address, length));
+    let new = if fails { call() } else { waiting(|| take_client(fd, call)) };
+    if new >= 0 {
+        // SAFETY: as above.
+        let used = unsafe { capacity(length) };
+        let is_whole = !address.is_null() && used <= space;
+        // SAFETY: as above; the kernel has filled it in.
+        let name = || if is_whole { unsafe { endpoint(address, used) } } else { peer(new) };
+        accepted(fd, new, name, nonblocking);
+        // SAFETY: as above.
+        unsafe { hide_name(address, length, space) };
+    }
+    new
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is accept(2)'s.
-    unsafe {
-        let space = capacity(length);
-        let new = waiting(|| take_client(fd, || made(|| next::accept(fd, address, length))));
-        if new >= 0 {
-            accepted(fd, new, false);
-            hide_name(address, length, space);
-        }
-        new
-    }
+    unsafe { accept_by(fd, address, length, false, false, |address, length| next::accept(fd, address, length)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
-    // SAFETY: the caller's contract is accept4(2)'s.
-    unsafe {
-        let space = capacity(length);
-        let real = || made(|| next::accept4(fd, address, length, flags));
-        // With others it fails, whether or not a client is there.
-        let may_accept = flags & !(SOCK_NONBLOCK | SOCK_CLOEXEC) == 0;
-        let new = if may_accept { waiting(|| take_client(fd, real)) } else { real() };
-        if new >= 0 {
-            accepted(fd, new, flags & SOCK_NONBLOCK != 0);
-            hide_name(address, length, space);
-        }
-        new
-    }
+    // With others it fails, whether or not a client is there.
+    let fails = flags & !(SOCK_NONBLOCK | SOCK_CLOEXEC) != 0;
+    // SAFETY: the caller's contract is accept4(2)'s, here and below.
+    let real = |address, length| unsafe { next::accept4(fd, address, length, flags) };
+    // SAFETY: as above.
+    unsafe { accept_by(fd, address, length, flags & SOCK_NONBLOCK != 0, fails, real) }
 }

@@ -15,6 +15,9 @@ real! {
     fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
 }
 
+/// getsockname(2) or getpeername(2).
+type NameCall = unsafe fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
+
 /// Where the name begins in a `sockaddr_un`.
 const NAME: usize = std::mem::offset_of!(sockaddr_un, sun_path);
 
@@ -33,10 +36,19 @@ pub unsafe fn endpoint(address: *const sockaddr, length: socklen_t) -> Option<En
 
 /// What `fd` is bound to.
 pub fn bound_to(fd: c_int) -> Option<Endpoint> {
+    name(next::getsockname, fd)
+}
+
+/// What the socket at the other end of `fd` is bound to.
+pub fn peer(fd: c_int) -> Option<Endpoint> {
+    name(next::getpeername, fd)
+}
+
+fn name(call: NameCall, fd: c_int) -> Option<Endpoint> {
     let mut address = std::mem::MaybeUninit::<sockaddr_un>::zeroed();
     let mut length = size_of::<sockaddr_un>() as socklen_t;
-    // SAFETY: the out parameters are as getsockname(2) wants them.
-    let named = unsafe { next::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
+    // SAFETY: the out parameters are as getsockname(2) and getpeername(2) want them.
+    let named = unsafe { call(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
     // SAFETY: zeroed, then filled in by the kernel.
     unsafe { endpoint(address.as_ptr().cast(), length) }.filter(|_| named)
 }
@@ -106,7 +118,16 @@ pub fn is_stream_socket(fd: c_int) -> bool {
 
 /// Whether an option is set that only the kernel can honour.
 pub fn needs_kernel(fd: c_int) -> bool {
-    KERNEL_ONLY.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
+    is_set(fd, &KERNEL_ONLY)
+}
+
+/// Whether such an option is set of `fd`, which was just accepted, and has those of its listening socket.
+pub fn inherits_need(fd: c_int) -> bool {
+    is_set(fd, &KERNEL_ONLY[..INHERITED])
+}
+
+fn is_set(fd: c_int, options: &[(c_int, c_int)]) -> bool {
+    options.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
 }
 
 pub fn flags(fd: c_int) -> c_int {
@@ -127,12 +148,7 @@ pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
 ///
 /// # Safety
 /// The arguments are as getsockname(2) and getpeername(2) want them.
-unsafe fn name_by(
-    call: unsafe fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int,
-    fd: c_int,
-    address: *mut sockaddr,
-    length: *mut socklen_t,
-) -> c_int {
+unsafe fn name_by(call: NameCall, fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
         let space = capacity(length);
@@ -156,21 +172,40 @@ unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut
     unsafe { name_by(next::getpeername, fd, address, length) }
 }
 
-/// Options that change what a receive returns in ways that only the kernel does.
-/// With the value that they have at first.
-const KERNEL_ONLY: [(c_int, c_int); 5] =
-    [(libc::SO_PASSCRED, 0), (libc::SO_PASSSEC, 0), (libc::SO_PEEK_OFF, -1), (libc::SO_RCVLOWAT, 1), (SO_PASSPIDFD, 0)];
+/// Options that change what a receive returns in ways that only the kernel does, with the value that they have at first.
+const KERNEL_ONLY: [(c_int, c_int); 6] = [
+    (libc::SO_PASSCRED, 0),
+    (libc::SO_PASSSEC, 0),
+    (SO_PASSPIDFD, 0),
+    (SO_PASSRIGHTS, 1),
+    (libc::SO_PEEK_OFF, -1),
+    (libc::SO_RCVLOWAT, 1),
+];
+
+/// So many of them an accepted socket has from its listening one.
+const INHERITED: usize = 4;
 
 const SO_PASSPIDFD: c_int = 76;
+/// Linux 6.16: whether descriptors are let in.
+const SO_PASSRIGHTS: c_int = 83;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is setsockopt(2)'s.
     let result = unsafe { next::setsockopt(fd, level, name, value, length) };
-    if result == 0
-        && level == SOL_SOCKET
-        && let Some(stream) = table::stream(fd)
-    {
+    if result == 0 && level == SOL_SOCKET {
+        option_set(fd, name, value, length);
+    }
+    result
+}
+
+/// The program has set a socket option of `fd`, of as many bytes at `value`, which the kernel has read.
+fn option_set(fd: c_int, name: c_int, value: *const c_void, length: socklen_t) {
+    table::note_option(fd);
+    if let Some(hub) = table::listener(fd) {
+        hub.option_set();
+    }
+    if let Some(stream) = table::stream(fd) {
         let receive = matches!(name, libc::SO_RCVTIMEO | libc::SO_RCVTIMEO_NEW);
         if receive || matches!(name, libc::SO_SNDTIMEO | libc::SO_SNDTIMEO_NEW) {
             if length as usize >= size_of::<libc::timeval>() {
@@ -182,7 +217,6 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
             table::give_back(fd, &stream);
         }
     }
-    result
 }
 
 #[unsafe(no_mangle)]

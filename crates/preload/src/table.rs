@@ -62,6 +62,8 @@ const KNOWN: u8 = 2;
 const OWN_SET: u8 = 3;
 /// It is a local stream socket without a slot, which this process made, and nobody else has a descriptor of.
 const OWN_SOCKET: u8 = 4;
+/// As [`OWN_SOCKET`], and the program has set options of it.
+const OWN_SOCKET_SET: u8 = 5;
 
 /// Whether `fd` has a slot.
 #[inline]
@@ -95,7 +97,7 @@ fn used_of(fd: RawFd) -> Option<&'static AtomicU8> {
 
 /// Whether this is the first look at `fd`, which has no slot, since it was opened.
 pub fn look(fd: RawFd) -> bool {
-    let first = |used: u8| matches!(used, 0 | OWN_SET | OWN_SOCKET).then_some(KNOWN);
+    let first = |used: u8| matches!(used, 0 | OWN_SET | OWN_SOCKET | OWN_SOCKET_SET).then_some(KNOWN);
     used_of(fd).is_some_and(|used| used.fetch_update(Relaxed, Relaxed, first).is_ok())
 }
 
@@ -153,6 +155,14 @@ pub fn get(fd: RawFd) -> Option<Slot> {
 pub fn stream(fd: RawFd) -> Option<Arc<Stream>> {
     match find(fd)?.slot() {
         Some(Slot::Stream(stream)) if !stream.is_plain() => Some(Arc::clone(stream)),
+        _ => None,
+    }
+}
+
+/// The hub of the listening socket `fd`.
+pub fn listener(fd: RawFd) -> Option<Arc<Hub>> {
+    match find(fd)?.slot() {
+        Some(Slot::Listener(hub)) => Some(Arc::clone(hub)),
         _ => None,
     }
 }
@@ -225,7 +235,19 @@ fn note(fd: RawFd, what: u8) {
 
 /// Whether `fd` is a local stream socket that has no slot, and that nobody else has.
 pub fn is_own_socket(fd: RawFd) -> bool {
+    used_of(fd).is_some_and(|used| matches!(used.load(Relaxed), OWN_SOCKET | OWN_SOCKET_SET))
+}
+
+/// Whether it is one, whose options are as they were when this process made it.
+pub fn is_fresh_socket(fd: RawFd) -> bool {
     used_of(fd).is_some_and(|used| used.load(Relaxed) == OWN_SOCKET)
+}
+
+/// The program has set an option of `fd`.
+pub fn note_option(fd: RawFd) {
+    if let Some(used) = used_of(fd) {
+        let _ = used.compare_exchange(OWN_SOCKET, OWN_SOCKET_SET, Relaxed, Relaxed);
+    }
 }
 
 /// Whether others may have `fd`, an epoll set without a slot, as they may wait in it by another number or in another process.
@@ -237,7 +259,7 @@ pub fn is_shared_set(fd: RawFd) -> bool {
 pub fn share(fd: RawFd) {
     let shared = |used: u8| match used {
         OWN_SET => Some(0),
-        OWN_SOCKET => Some(KNOWN),
+        OWN_SOCKET | OWN_SOCKET_SET => Some(KNOWN),
         _ => None,
     };
     let Some(used) = used_of(fd) else { return };

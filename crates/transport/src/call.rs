@@ -21,6 +21,12 @@ pub trait Program {
     /// A wait of the calling thread begins.
     fn wait(&self) -> impl Kernel;
 
+    /// recv(2) without flags, in which the thread may be cancelled.
+    ///
+    /// # Errors
+    /// As recv(2).
+    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno>;
+
     /// Raises SIGPIPE in the calling thread.
     fn raise_sigpipe(&self);
 }
@@ -131,6 +137,23 @@ pub fn finds_nothing(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool 
     !waits && flags & MSG_OOB == 0 && stream.finds_nothing(fd)
 }
 
+/// A receive of bytes alone that waits, however long, before there is a line: the kernel's. None if it is another, or the line has just come.
+fn receive_waiting(
+    stream: &Stream,
+    fd: BorrowedFd<'_>,
+    to: &mut [IoSliceMut<'_>],
+    flags: c_int,
+    program: &impl Program,
+) -> Option<Result<Received, Errno>> {
+    let [to] = to else { return None };
+    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking() && stream.timeouts().0 == 0;
+    if !waits || !stream.is_quiet() {
+        return None;
+    }
+    let result = stream.receive_waiting(|| program.receive(fd, to))?;
+    Some(result.map(|bytes| Received { bytes, ..Received::default() }))
+}
+
 /// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: whether the caller has a buffer for them; None if it
 /// is told of bytes alone. Gives None where the kernel must do it, on the socket.
 ///
@@ -157,8 +180,11 @@ pub fn receive(
     let mut rest = to;
     // The time is the call's, however many pieces it takes.
     let mut ends = None;
+    // A call that finds something says nothing of how its program waits.
+    let (is_bare, mut waits) = (how.bare && !peek, stream.was_waited_for());
     loop {
-        match stream.receive(fd, rest, how) {
+        let waited = if waits && is_bare { receive_waiting(stream, fd, rest, flags, program) } else { None };
+        match waited.unwrap_or_else(|| stream.receive(fd, rest, how)) {
             Ok(got) if !all => return Ok(Some(got)),
             Ok(got) => {
                 let over = got.bytes == 0 || !got.descriptors.is_empty() || got.dropped;
@@ -171,6 +197,10 @@ pub fn receive(
                 IoSliceMut::advance_slices(&mut rest, got.bytes);
             }
             Err(Errno::AGAIN) if may_wait(stream, fd, flags) => {
+                if !waits && is_bare && stream.is_quiet() {
+                    waits = true;
+                    continue;
+                }
                 let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
                 if let Err(error) = block(stream, fd, PollFlags::IN, end, total.bytes, program) {
                     return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };

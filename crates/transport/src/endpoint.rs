@@ -27,6 +27,14 @@ impl Endpoint {
         std::str::from_utf8(name.strip_prefix(b"/tmp/.X11-unix/X")?).ok()?.parse().ok()
     }
 
+    /// Its name, if that is abstract, without the leading zero byte.
+    pub fn abstract_name(&self) -> Option<&[u8]> {
+        match self {
+            Self::Abstract(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The name of its hub in the runtime directory. Both ends find the same: a path by the file that it leads to, so that
     /// links and relative paths don't matter. None if there is no such file.
     pub fn hub_name(&self) -> Option<String> {

@@ -16,15 +16,10 @@ use crate::{
     stream::{Prospect, Role, Stream, locked, refusal, refused},
 };
 use arc_swap::ArcSwapOption;
-use rustix::{
-    event::epoll,
-    fs::Mode,
-    net::{SocketAddrUnix, getpeername},
-    process::geteuid,
-};
+use rustix::{event::epoll, fs::Mode, process::geteuid};
 use slipway_fabric::{
     credentials::{self, Credentials},
-    sync::{ForkMutex, Forked, Guard, Ordering::Relaxed},
+    sync::{AtomicU32, ForkMutex, Forked, Guard, Ordering::Relaxed},
 };
 use std::{
     io,
@@ -50,6 +45,10 @@ pub struct Hub {
     sets: ForkMutex<Vec<Weak<EpollSet>>>,
     state: ForkMutex<State>,
     ledger: Arc<Ledger>,
+    /// One more than [`Family::options`](crate::ledger::Family) was when an accepted socket needed the kernel for none of the options that it has from the listening one.
+    options_seen: AtomicU32,
+    /// Connections that this process has accepted.
+    accepted: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +101,9 @@ struct Offer {
     from: Credentials,
     line: Reserved,
 }
+
+/// A server that never sleeps hears those at the hub once in so many connections that it accepts.
+const BETWEEN_LOOKS: u32 = 16;
 
 /// A client that stays on its socket, for the status.
 #[derive(Debug)]
@@ -158,7 +160,9 @@ impl Hub {
         let ledger = Ledger::new(Settings::get().clients)?;
         let (sets, state) = (ForkMutex::default(), ForkMutex::default());
         let (process, user) = (std::process::id(), geteuid().as_raw());
-        Ok(Arc::new(Self { name, display, path, inherited, process, user, gate, sets, state, ledger }))
+        let (options_seen, accepted) = Default::default();
+        let hub = Self { name, display, path, inherited, process, user, gate, sets, state, ledger, options_seen, accepted };
+        Ok(Arc::new(hub))
     }
 
     /// What the program must wait for on the hub's behalf; None if there is nothing now.
@@ -226,6 +230,25 @@ impl Hub {
         if self.process != std::process::id() && self.gate().is_some_and(|gate| is_own(&gate)) {
             let _ = rustix::fs::chmod(&self.path, Mode::RUSR | Mode::WUSR | INHERITED);
         }
+    }
+
+    /// This process has set an option of the listening socket.
+    pub fn option_set(&self) {
+        self.ledger.family().options.fetch_add(1, Relaxed);
+    }
+
+    /// Whether what is accepted has an option from the listening socket that only the kernel can honour, as `asks` finds out: once, and again when a process of
+    /// the server has set one.
+    pub fn needs_kernel(&self, asks: impl FnOnce() -> bool) -> bool {
+        let now = self.ledger.family().options.load(Relaxed).wrapping_add(1);
+        if self.options_seen.load(Relaxed) == now {
+            return false;
+        }
+        let needs = asks();
+        if !needs {
+            self.options_seen.store(now, Relaxed);
+        }
+        needs
     }
 
     /// Whether it is the display's, or else the one at the path of `endpoint`.
@@ -401,24 +424,23 @@ impl Hub {
         }
     }
 
-    /// Finds the offer for a connection that was just accepted as `fd`, and takes it as far as the
-    /// limits allow, unless only the kernel can do what is asked of the socket, or the program may want the descriptor
-    /// (`plain`). Never waits: an offer is there before its connection, or comes when that has been used.
-    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>, nonblocking: bool, plain: bool) -> Accepted {
+    /// The end of a connection that was just accepted as `fd`, whose client's socket has this abstract `name`, unless only the kernel can do what is asked of
+    /// the socket, or the program may want the descriptor (`plain`). Never waits: the offer comes when the connection has been used, or is there
+    /// before it.
+    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>, name: Option<&[u8]>, nonblocking: bool, plain: bool) -> Accepted {
         let peer = credentials::peer(fd).ok();
         let pid = peer.and_then(|p| p.pid).unwrap_or(0);
-        let token = getpeername(fd).ok().flatten().and_then(|address| {
-            let address = SocketAddrUnix::try_from(address).ok()?;
-            Some(token_of(address.abstract_name()?))
-        });
+        let token = name.map(token_of);
         if !plain {
             self.reopen();
         }
+        // A client that offers at once is found when the connection has been used, too; and one that asks for the status has not long to wait.
+        let looks = Settings::get().after == 0 || self.accepted.fetch_add(1, Relaxed).is_multiple_of(BETWEEN_LOOKS);
         let client = token.zip(peer).filter(|(_, peer)| peer.pid.is_some());
         let mut state = locked(&self.state);
         let turn = self.ledger.family().lock.lock();
         let made = client.and_then(|(token, from)| {
-            let offer = self.offer_of(&mut state, &token, from);
+            let offer = if looks { self.offer_of(&mut state, &token, from) } else { None };
             // Without a gate no offer will be heard.
             let record = if plain || self.gate().is_none() { None } else { self.ledger.add(pid) }?;
             let index = record.index();

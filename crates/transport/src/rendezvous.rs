@@ -203,11 +203,8 @@ const PORTS: u8 = b'p';
 
 /// The abstract name of a client with that token.
 fn name_of(token: &[u8; TOKEN]) -> Vec<u8> {
-    let mut name = PREFIX.to_vec();
-    for byte in token {
-        name.extend(format!("{byte:02x}").bytes());
-    }
-    name
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    PREFIX.iter().copied().chain(token.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])).collect()
 }
 
 /// The token of a client whose socket has this abstract name (without its leading zero byte): in it, if the name is one of ours. No two

@@ -5,7 +5,10 @@
 //! the highest down, and only as long as the program has a reserve of free ones.
 
 use super::{MARKS, Reserved, is_reserved};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{
+    AtomicU32, AtomicU64,
+    Ordering::{self, Relaxed},
+};
 use rustix::{
     io::{Errno, fcntl_dupfd_cloexec},
     process::{Resource, Rlimit, getrlimit, prlimit},
@@ -23,6 +26,9 @@ const BEYOND: RawFd = 4096;
 
 /// The program's own limit plus one while it is raised; 0: it isn't.
 static RAISED: AtomicU64 = AtomicU64::new(0);
+
+/// The program's descriptors below this leave enough free ones, as was seen under its limit; 0 once it may have set another.
+static PLENTY: AtomicU32 = AtomicU32::new(0);
 
 /// How often a thread looks whether the limit is down again, before it takes its holder for one that it has interrupted itself.
 const LOOKS: usize = 10_000;
@@ -80,8 +86,11 @@ impl Drop for Held {
 
 /// Runs `act`, which asks for or sets the program's limit, when it is the program's own.
 pub fn with_limit<T>(act: impl FnOnce() -> T) -> T {
-    let _held = hold(Limits::now().own);
-    act()
+    let held = hold(Limits::now().own);
+    let result = act();
+    PLENTY.store(0, Relaxed);
+    drop(held);
+    result
 }
 
 /// In the child of a fork: another thread of the parent may have raised the limit, which is not here to restore it.
@@ -190,13 +199,27 @@ fn free_after(fd: RawFd, limit: usize) -> usize {
 /// How many numbers the library should give up, or not take, now that the program was given `fd`, for the program
 /// to have a reserve of free ones; 0 if there are enough.
 pub fn shortage(fd: RawFd) -> usize {
+    if u32::try_from(fd).is_ok_and(|number| number < PLENTY.load(Relaxed)) {
+        return 0;
+    }
     let limits = Limits::now();
     if limits.has_room_above() {
+        PLENTY.store(u32::MAX, Relaxed);
         return 0;
     }
     let limit = limits.own as usize;
-    let reserve = (limit / 8).clamp(16, 128);
-    (reserve + 1).saturating_sub(free_after(fd, limit))
+    PLENTY.store(u32::try_from(plenty(limit)).unwrap_or(u32::MAX), Relaxed);
+    (reserve(limit) + 1).saturating_sub(free_after(fd, limit))
+}
+
+/// How many numbers are to be free for the program under a limit.
+fn reserve(limit: usize) -> usize {
+    (limit / 8).clamp(16, 128)
+}
+
+/// As long as the program's latest is below this, they are, whichever the library has.
+fn plenty(limit: usize) -> usize {
+    limit.saturating_sub(reserve(limit) + 2).min(limit.saturating_sub(MARKS / 64 + 1) / 2)
 }
 
 #[cfg(test)]
@@ -229,5 +252,14 @@ mod tests {
         assert_eq!((free_after(500, 600), free_after(599, 600)), (98, 0));
         limited(all.current.unwrap_or(4096), all.maximum);
         with_limit(|| assert_eq!(getrlimit(Resource::Nofile).current, Some(all.current.unwrap_or(4096))));
+    }
+
+    #[test]
+    fn numbers_that_leave_plenty() {
+        for limit in [0, 64, 600, 1024, 3000, 20_000, MARKS] {
+            let most = plenty(limit);
+            assert!((0..most).all(|fd| free_after(fd as RawFd, limit) > reserve(limit)), "{limit}");
+            assert!(limit < 8192 || most > limit / 4, "{limit}");
+        }
     }
 }

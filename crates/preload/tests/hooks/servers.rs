@@ -487,6 +487,25 @@ fn what_a_socket_was_told_before_it_connected() {
 }
 
 #[test]
+fn what_a_listening_socket_is_told_counts_for_those_that_it_accepts() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("options of the listening socket");
+        let server = Server::listen_at(&unused("inherited"));
+        let before = server.fresh_connection();
+        let on: c_int = 1;
+        good(call!(setsockopt(server.listener, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const on).cast(), 4)));
+        let after = server.fresh_connection();
+        let off: c_int = 0;
+        good(call!(setsockopt(server.listener, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+        let again = server.fresh_connection();
+        let all = [&before, &after, &again];
+        all.iter().for_each(|c| (0..200).for_each(|_| c.exchange()));
+        assert_eq!(server.transports(), [Transport::Ring, Transport::Socket, Transport::Ring]);
+        all.iter().for_each(|c| crate::support::calls::close_all([c.client, c.server]));
+    });
+}
+
+#[test]
 fn a_socket_that_is_in_a_set_before_it_connects() {
     hooked_with(&[ALL], || {
         let _step = Step::begin("a set, then connect");

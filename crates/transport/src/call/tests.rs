@@ -54,6 +54,10 @@ impl Program for Fake<'_> {
         Sleeping(self)
     }
 
+    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno> {
+        Ok(rustix::net::recv(fd, to, rustix::net::RecvFlags::empty())?.0)
+    }
+
     fn raise_sigpipe(&self) {
         self.sigpipes.set(self.sigpipes.get() + 1);
     }
@@ -99,6 +103,36 @@ fn a_blocking_call_waits_and_one_that_must_not_does_not() {
     ends.server.0.set_timeout(true, 1);
     let over: Sleeps<'_> = (0..9).map(|_| Box::new(|| Ok(0_usize)) as _).collect();
     assert_eq!(ends.take(0, 9, &Fake { sleeps: over.into(), ..Fake::default() }), Err(Errno::AGAIN));
+}
+
+#[test]
+fn a_receive_that_waits_before_there_is_a_line_is_one_call_of_the_kernel() {
+    let (stream, socket, peer) = quiet();
+    stream.set_nonblocking(false);
+    let take = |fake: &Fake<'_>| {
+        let mut buffer = [0; 9];
+        let got = receive(&stream, socket.as_fd(), &mut [IoSliceMut::new(&mut buffer)], 0, None, fake);
+        got.map(|got| got.map(|got| buffer[..got.bytes].to_vec()))
+    };
+    let put = |bytes: &[u8]| assert_eq!(rustix::io::write(&peer, bytes), Ok(bytes.len()));
+    // What is there says nothing of how the program waits.
+    put(b"there");
+    assert_eq!(take(&Fake::default()), Ok(Some(b"there".to_vec())));
+    assert!(!stream.was_waited_for());
+    std::thread::scope(|threads| {
+        let waits = threads.spawn(|| take(&Fake::default()));
+        // It gets no line meanwhile: one would not hear the other's bell.
+        while !stream.was_waited_for() {
+            std::thread::yield_now();
+        }
+        stream.get_line_if_none_sleeps();
+        assert!(stream.is_quiet());
+        put(b"late");
+        assert_eq!(waits.join().expect("a receive"), Ok(Some(b"late".to_vec())));
+    });
+    stream.get_line_if_none_sleeps();
+    assert!(!stream.is_quiet());
+    assert_eq!(stream.bytes_on_socket(), 9);
 }
 
 #[test]

@@ -73,11 +73,16 @@ impl Stream {
         }
     }
 
+    /// Whether a hook has seen the program wait for the connection itself.
+    pub fn was_waited_for(&self) -> bool {
+        self.waited.load(Relaxed) != 0
+    }
+
     /// Whether the program waits for the connection by the hooks: for its sets, for itself, or in calls that block. One that no hook has seen wait may do so by
     /// system calls of its own.
     fn is_waited_for(&self) -> bool {
         let sets = self.sets();
-        self.waited.load(Relaxed) != 0 || !sets.is_empty() && sets.iter().all(|set| set.is_waited_for())
+        self.was_waited_for() || !sets.is_empty() && sets.iter().all(|set| set.is_waited_for())
     }
 
     /// A client offers now, if it has not: for a program that must hear bells.

@@ -89,6 +89,18 @@ pub(crate) fn quiet() -> (Stream, OwnedFd, OwnedFd) {
     (Stream::quiet(prospect, None, true, false).unwrap(), socket, peer)
 }
 
+impl Stream {
+    /// As a call does after which the connection has been used long enough; one for which no offer is found stays on its socket.
+    pub(crate) fn get_line_if_none_sleeps(&self) {
+        self.get_line(u32::MAX);
+    }
+
+    /// What was received over the socket, as this end counts it.
+    pub(crate) fn bytes_on_socket(&self) -> u64 {
+        self.state.rx.socket_bytes.load(Relaxed)
+    }
+}
+
 /// The kernel, as a program asks it; and how often it was asked.
 #[derive(Default)]
 pub(crate) struct Itself {

@@ -1,7 +1,9 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
 use super::{
-    OUTPUT, Stream, coarse_now, mode,
+    OUTPUT, Stream, coarse_now,
+    lying::get_up_at_last,
+    mode,
     send::{BY_BELL, piece},
     state::{Change, add},
 };
@@ -83,21 +85,56 @@ impl Stream {
         }
         let change = Change::begin(&rx.unfinished);
         let result = receive_simply(fd, to, how);
-        match &result {
-            Ok(got) => {
-                add(&rx.socket_bytes, got.bytes as u64);
-                drop(change);
-                add(&self.counts.received, got.bytes as u64);
-                self.count_use(got.bytes);
-                if !self.is_quiet() {
-                    drop(guard);
-                    self.tell_sets();
-                }
+        let bytes = self.count_quietly(&result.as_ref().map(|got| got.bytes).map_err(|error| *error));
+        drop(change);
+        if let Some(bytes) = bytes {
+            self.count_use(bytes);
+            if !self.is_quiet() {
+                drop(guard);
+                self.tell_sets();
             }
-            Err(Errno::CONNRESET) => rx.reset_told.store(1, Relaxed),
-            Err(_) => {}
         }
         Some(result)
+    }
+
+    /// As [`Stream::receive_quietly`] where the call waits, of bytes alone: `wait` is the kernel's whole call. Until its bytes are counted the thread counts as a
+    /// sleeper, so that no other gets the line. Nobody waits with the lock held.
+    pub fn receive_waiting(&self, wait: impl FnOnce() -> Result<usize, Errno>) -> Option<Result<usize, Errno>> {
+        let place = 0;
+        let frame = (&raw const place).addr();
+        get_up_at_last(frame);
+        let (lying, _) = self.enter(PollFlags::IN, frame);
+        if !self.is_quiet() {
+            return None;
+        }
+        self.note_wait();
+        let result = wait();
+        let guard = self.lock_receiving(None);
+        let bytes = self.count_quietly(&result);
+        drop(guard);
+        lying.get_up(false);
+        if let Some(bytes) = bytes {
+            self.count_use(bytes);
+            self.tell_sets();
+        }
+        Some(result)
+    }
+
+    /// Counts what the kernel has given, with the lock held: so many bytes, if it has given any or the end.
+    fn count_quietly(&self, result: &Result<usize, Errno>) -> Option<usize> {
+        let rx = &self.state.rx;
+        match *result {
+            Ok(bytes) => {
+                add(&rx.socket_bytes, bytes as u64);
+                add(&self.counts.received, bytes as u64);
+                Some(bytes)
+            }
+            Err(Errno::CONNRESET) => {
+                rx.reset_told.store(1, Relaxed);
+                None
+            }
+            Err(_) => None,
+        }
     }
 
     /// Whether a receive finds nothing, as far as can be told at a glance.

@@ -59,7 +59,10 @@ pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<T
                 STOP => return,
                 LISTENER => {
                     while let Ok(fd) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-                        let line = match hub.accepted(fd.as_fd(), true, false) {
+                        let name =
+                            rustix::net::getpeername(&fd).ok().flatten().and_then(|name| SocketAddrUnix::try_from(name).ok());
+                        let name = name.as_ref().and_then(SocketAddrUnix::abstract_name);
+                        let line = match hub.accepted(fd.as_fd(), name, true, false) {
                             Accepted::Line(stream) => Some(stream),
                             Accepted::Plain(_) => None,
                         };
