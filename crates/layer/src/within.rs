@@ -49,6 +49,7 @@ impl View {
                 _ => {
                     let next = at.join(&name);
                     let is_last = rest.is_empty();
+                    let _up = links.is_readers(&next).then(|| self.elevate());
                     let found = match self.find(&next) {
                         Err(Errno::NOENT) if is_last => return Ok(ends(next, must_be_dir)),
                         found => found?,
