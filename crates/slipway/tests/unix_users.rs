@@ -80,3 +80,30 @@ for users in (65534, 0, 0), (0, 65534, 0), (0, 65534, 65534), (65534, 65534, 0),
     );
     assert!(said.is_none_or(|said| said.starts_with("[True, False, False, True, True, True] ")));
 }
+
+#[test]
+fn own_descriptors_are_a_directory_and_lead_nowhere_else() {
+    let said = same(
+        r#"
+def opened(name, mode): fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o666); os.fchmod(fd, mode); os.unlink(name); return fd
+class How(ctypes.Structure): _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+def within(dir, name, flags, resolve): return type(called(libc.syscall, 437, dir, name.encode(), ctypes.byref(How(flags, 0, resolve)), 24)) is int or errno.errorcode[ctypes.get_errno()]
+here, own = os.getcwd(), os.open("/proc/self", os.O_RDONLY)
+mine = os.open("/proc/self/fd", os.O_RDONLY)
+fds = [opened("gone", 0o666), opened("dark", 0o600), os.memfd_create("memory"), *os.pipe(), os.open("secret", os.O_RDONLY)]
+watch = libc.inotify_init1(0)
+become()
+for at in "/proc/self/fd", mine, f"/proc/self/task/{os.getpid()}/fd":
+    print(tried(lambda: os.chdir(at)), os.path.basename(os.getcwd()), type(tried(lambda: os.open(str(fds[0]), os.O_RDONLY))), type(tried(lambda: os.listdir("."))))
+print(tried(lambda: os.chdir("/proc/1/fd")), called(libc.inotify_add_watch, watch, b"/proc/self/fd", 0x100))
+os.chdir(here)
+for fd in fds:
+    link = f"/proc/self/fd/{fd}"; text = link.encode()
+    print(tried(lambda: os.chdir(link)), [type(called(libc.inotify_add_watch, watch, text, 0x100 | how)) is int or errno.errorcode[ctypes.get_errno()] for how in (0, 0x2000000, 0x1000000)],
+        called(libc.linkat, -100, text, -100, b"linked", 0x400), tried(lambda: os.truncate(link, 0)))
+    print([within(own, f"fd/{fd}", flags, resolve) for resolve in (0, 2, 4, 8, 16) for flags in (os.O_RDONLY, os.O_PATH | os.O_NOFOLLOW)])
+print([within(own, "fd", os.O_RDONLY, resolve) for resolve in (0, 2, 4, 8, 16)])
+"#,
+    );
+    assert!(said.is_none_or(|said| said.starts_with("None fd <class 'int'> <class 'list'>\n")));
+}

@@ -350,10 +350,17 @@ fn set_held(held: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Errno> {
         Attribute::Times(times) => fs::utimensat(fs::CWD, path, times, fs::AtFlags::empty()),
         Attribute::SetXattr(name, value, flags) => fs::setxattr(path, *name, value, *flags),
         Attribute::RemoveXattr(name) => fs::removexattr(path, *name),
+        // The kernel refuses others before it looks at rights, and to open one may do something to it.
+        Attribute::Size(_) if is_of(held, FileType::Directory) => Err(Errno::ISDIR),
+        Attribute::Size(_) if !is_of(held, FileType::RegularFile) => Err(Errno::INVAL),
         Attribute::Size(size) => {
             fs::ftruncate(fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?, *size)
         }
     }
+}
+
+fn is_of(held: &OwnedFd, kind: FileType) -> bool {
+    fs::fstat(held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind)
 }
 
 fn owner(uid: u32, gid: u32) -> Attribute<'static> {

@@ -3,7 +3,7 @@
 use super::{Answer, Reply, Server};
 use crate::{
     names::Object,
-    sys::write_memory,
+    sys::{add_watch, by_proc, write_memory},
     tasks::{Caller, open_thread},
 };
 use rustix::{
@@ -14,7 +14,7 @@ use rustix::{
 };
 use slipway_emulator::layout as at;
 use slipway_layer::{Entry, Place, TreePath};
-use std::collections::HashMap;
+use std::{collections::HashMap, ffi::CString};
 
 /// Listings that are being read, by process and descriptor. Where a reader is, is the descriptor's own position.
 #[derive(Debug, Default)]
@@ -54,11 +54,13 @@ impl Server {
     }
 
     fn enter_dir(&mut self, caller: Caller, path: &TreePath) -> Reply {
+        let up = self.elevate_for(caller, path);
         let found = self.view.find(path)?;
         if found.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
         }
         accessat(self.view.root(found.place), path.relative(), Access::EXEC_OK, AtFlags::EACCESS)?;
+        drop(up);
         self.tasks.change_dir(caller.pid, path.clone());
         self.index.iter().for_each(|index| index.moved(Some(caller.pid)));
         Ok(Answer::Value(0))
@@ -139,9 +141,16 @@ impl Server {
             self.view.scaffold(&found.path)?;
             found.place = Place::Layer(self.files.len() - 1);
         }
-        let real = Self::real_path(self.view.root(found.place), &found.path)?;
         let open = self.fetch(caller, fd)?;
-        crate::sys::add_watch(open.as_fd(), &real, mask).map(Answer::Value)
+        if resolved.is_magic {
+            // The caller's right to what is open counts, and not that to the link.
+            let held = self.hold_link(caller, &found.path)?;
+            let path = CString::new(by_proc(&held)).map_err(|_| Errno::INVAL)?;
+            return add_watch(open.as_fd(), &path, mask).map(Answer::Value);
+        }
+        let real = Self::real_path(self.view.root(found.place), &found.path)?;
+        let _up = self.elevate_for(caller, &found.path).filter(|_| found.kind() == FileType::Directory);
+        add_watch(open.as_fd(), &real, mask).map(Answer::Value)
     }
 }
 

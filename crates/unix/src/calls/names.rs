@@ -163,7 +163,10 @@ impl Server {
                 return Err(Errno::ACCESS);
             }
             let open = self.hold_link(caller, &old.path)?;
-            self.may_link_opened(&open)?;
+            // What can have no name is of another file system before it is another user's.
+            let is_nameless =
+                || matches!(self.object_here(&open), Ok(Object::Unnamed)) && fstat(&open).is_ok_and(|stat| stat.st_nlink > 0);
+            self.may_link_opened(&open).map_err(|error| if is_nameless() { Errno::XDEV } else { error })?;
             return self.link_opened(&open, &new);
         }
         self.link_found(&found, &new)
