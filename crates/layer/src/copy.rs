@@ -15,6 +15,9 @@ use rustix::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How the names of lists of rights begin.
+pub(crate) const RIGHTS: &[u8] = b"system.posix_acl_";
+
 /// A name relative to a descriptor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At<'a> {
@@ -154,6 +157,23 @@ pub(crate) fn remove_other_xattrs(from: At<'_>, to: At<'_>) {
         // Its owner may have given up the right to write it.
         let _ = with_rights(to, || to.by_proc(|path| fs::lremovexattr(path, &name[..])));
     }
+}
+
+/// Takes from `to`, which is new, the lists of rights of its directory's that `from` doesn't have. Where the file system of `from` knows none, what is
+/// no copy keeps them.
+pub(crate) fn remove_given_rights(from: At<'_>, to: At<'_>, is_copy: bool) -> Result<(), Errno> {
+    let names = match xattr_names(to) {
+        Err(Errno::OPNOTSUPP) => return Ok(()),
+        names => names?,
+    };
+    for name in names.iter().filter(|name| name.starts_with(RIGHTS)) {
+        match from.by_proc(|path| fs::lgetxattr(path, &name[..], &mut [0_u8; 0][..])) {
+            Err(Errno::OPNOTSUPP) if !is_copy => {}
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => to.by_proc(|path| fs::lremovexattr(path, &name[..]))?,
+            has => has.map(drop)?,
+        }
+    }
+    Ok(())
 }
 
 /// Gives `to`, which is made of a copy of `original`, no more and no less of the extended attributes than that is to get: what its directory

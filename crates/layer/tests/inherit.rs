@@ -1,10 +1,10 @@
 //! What new files get from their directory, also where the layer had removed another of their name.
 
 use rustix::{
-    fs::{CWD, FileType, Gid, Mode, OFlags, XattrFlags, chown, lgetxattr, lsetxattr, openat},
+    fs::{CWD, FileType, Gid, Mode, OFlags, RenameFlags, XattrFlags, chown, lgetxattr, lsetxattr, openat},
     process::geteuid,
 };
-use slipway_layer::View;
+use slipway_layer::{Attribute, View};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 mod common;
@@ -47,13 +47,28 @@ fn made_anew(prepare: impl FnOnce(&Path)) -> Bench {
 fn traits(view: &View, name: &str) -> (u32, u32, Vec<Vec<u8>>) {
     let found = view.find(&path(name)).expect("find");
     let real = view.top().expect("a layer").dir().join("files").join(name);
+    (found.stat.st_gid, found.stat.st_mode, lists_of(&real))
+}
+
+/// The list of rights of a file, and that for new ones.
+fn lists_of(file: &Path) -> Vec<Vec<u8>> {
     let rights = |which: &str| {
         let mut value = vec![0; 1000];
-        let len = lgetxattr(&real, which, &mut value[..]).unwrap_or(0);
+        let len = lgetxattr(file, which, &mut value[..]).unwrap_or(0);
         value[..len].to_vec()
     };
-    let lists = vec![rights("system.posix_acl_access"), rights("system.posix_acl_default")];
-    (found.stat.st_gid, found.stat.st_mode, lists)
+    vec![rights("system.posix_acl_access"), rights("system.posix_acl_default")]
+}
+
+/// Has a directory give new files a list of rights: whether it can.
+fn give_list(dir: &Path) -> bool {
+    // Version 2; the owner, user 1000, the group, the mask, and others: a tag, rights, and a number each.
+    let entry =
+        |tag: u16, rights: u16, id: u32| [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    let nobody = u32::MAX;
+    let entries = [(0x01, 7, nobody), (0x02, 6, 1000), (0x04, 5, nobody), (0x10, 7, nobody), (0x20, 0, nobody)];
+    let list = [2_u32.to_le_bytes().to_vec(), entries.map(|(tag, rights, id)| entry(tag, rights, id)).concat()].concat();
+    lsetxattr(dir, "system.posix_acl_default", &list, XattrFlags::empty()).is_ok()
 }
 
 fn assert_alike(bench: &Bench) {
@@ -81,14 +96,8 @@ fn the_group_of_the_directory() {
 
 #[test]
 fn the_directorys_list_of_rights() {
-    // Version 2; the owner, user 1000, the group, the mask, and others: a tag, rights, and a number each.
-    let entry =
-        |tag: u16, rights: u16, id: u32| [tag.to_le_bytes().as_slice(), &rights.to_le_bytes(), &id.to_le_bytes()].concat();
-    let nobody = u32::MAX;
-    let entries = [(0x01, 7, nobody), (0x02, 6, 1000), (0x04, 5, nobody), (0x10, 7, nobody), (0x20, 0, nobody)];
-    let list = [2_u32.to_le_bytes().to_vec(), entries.map(|(tag, rights, id)| entry(tag, rights, id)).concat()].concat();
     let mut is_known = true;
-    let bench = made_anew(|dir| is_known = lsetxattr(dir, "system.posix_acl_default", &list, XattrFlags::empty()).is_ok());
+    let bench = made_anew(|dir| is_known = give_list(dir));
     assert_alike(&bench);
     bench.change(|view| assert_eq!(traits(view, "d/f").2[0].is_empty(), !is_known));
 }
@@ -100,4 +109,42 @@ fn nothing_where_it_gives_nothing() {
     bench.keep(&mut || {}).expect("keep");
     let fifo = openat(CWD, bench.host().join("d/p"), OFlags::PATH, Mode::empty()).expect("open");
     assert_eq!(FileType::from_raw_mode(rustix::fs::fstat(fifo).expect("stat").st_mode), FileType::Fifo);
+}
+
+#[test]
+fn what_is_kept_has_the_rights_that_it_has_in_the_layer() {
+    const NAMES: [&str; 8] = ["d/f", "d/other", "d/g", "d/t", "d/t/h", "d/bare", "d/new", "d/new-dir"];
+    let mut is_known = true;
+    let bench = Bench::over(
+        |host| {
+            fs::create_dir_all(host.join("d/s")).expect("mkdir");
+            for name in ["d/f", "d/moved", "d/s/g", "d/s/h"] {
+                fs::write(host.join(name), "old").expect("write");
+            }
+            is_known = give_list(&host.join("d"));
+        },
+        |bench, view| {
+            bench.put(view, "d/f", "new");
+            for (from, to) in [("d/moved", "d/other"), ("d/s/g", "d/g"), ("d/s", "d/t")] {
+                let found = view.find(&path(from)).expect("find");
+                view.rename(&found, &path(to), RenameFlags::empty()).expect("rename");
+            }
+            for name in ["d/bare", "d/new-dir"] {
+                view.make_dir(&path(name), Mode::RWXU).expect("mkdir");
+            }
+            for list in [c"system.posix_acl_access", c"system.posix_acl_default"] {
+                let found = view.find(&path("d/bare")).expect("find");
+                let _ = view.set_attribute(&found, &Attribute::RemoveXattr(list));
+            }
+            bench.put(view, "d/new", "new");
+        },
+    );
+    let files = bench.store.dir().join("l/files");
+    let lists = NAMES.map(|name| lists_of(&files.join(name)));
+    let has_list = NAMES.into_iter().zip(&lists).filter_map(|(name, lists)| (!lists[0].is_empty()).then_some(name));
+    assert_eq!(has_list.collect::<Vec<_>>(), if is_known { &["d/new", "d/new-dir"][..] } else { &[] });
+    bench.keep(&mut || {}).expect("keep");
+    for (name, lists) in NAMES.into_iter().zip(lists) {
+        assert_eq!(lists_of(&bench.host().join(name)), lists, "{name}");
+    }
 }

@@ -137,39 +137,50 @@ fn what_is_turned_meanwhile_leads_nowhere() {
 
 /// A child that has made no call yet, a thread, one that has ended, and a process outside.
 const LINKS: &str = r#"
-import errno, os, signal, sys, threading
+import errno, os, signal, struct, sys, threading
 def tried(act):
     try: return act()
     except OSError as error: return errno.errorcode[error.errno]
-os.mkdir("sub"); os.chdir("sub")
-end, wait = os.pipe(), threading.Event()
+end, wait, told = os.pipe(), threading.Event(), os.pipe()
 def looks(task):
     at, own = f"/proc/{task}", "/proc/self"
-    return [tried(lambda: os.readlink(f"{at}/{name}")) == os.readlink(f"{own}/{name}") for name in ("exe", "cwd", f"fd/{end[1]}")], \
-        [tried(lambda: os.stat(f"{at}/{name}")) == os.stat(f"{own}/{name}") for name in ("exe", "cwd", f"fd/{end[1]}")], \
+    return [tried(lambda: os.readlink(f"{at}/{name}")) == os.readlink(f"{own}/{name}") for name in ("exe", "cwd", "root", f"fd/{end[1]}")], \
+        [tried(lambda: os.stat(f"{at}/{name}")) == os.stat(f"{own}/{name}") for name in ("exe", "cwd", "root", f"fd/{end[1]}")], \
         type(tried(lambda: os.open(f"{at}/fd/{end[1]}", os.O_WRONLY)))
+if (child := os.fork()) == 0:
+    if os.fork() == 0: os.write(told[1], struct.pack("i", os.getpid())); signal.pause()
+    os._exit(0)
+os.waitpid(child, 0); orphan = struct.unpack("i", os.read(told[0], 4))[0]
+print("orphan", looks(orphan)); os.kill(orphan, 9)
+os.mkdir("sub"); os.chdir("sub")
 child = os.fork()
 if child == 0: signal.pause()
 print("child", looks(child))
 thread = threading.Thread(target=wait.wait); thread.start()
 print("thread", looks(thread.native_id)); wait.set(); thread.join()
 os.kill(child, 9); os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-print("ended", tried(lambda: os.readlink(f"/proc/{child}/exe"))); os.wait()
+print("ended", [tried(lambda: os.readlink(f"/proc/{child}/{name}")) for name in ("exe", "cwd", "root")]); os.wait()
 print("gone", tried(lambda: os.readlink(f"/proc/{child}/exe")))
 print("outside", {tried(lambda: act(f"/proc/{process}/{name}")) for process in (sys.argv[1], os.getppid()) for name in ("exe", "cwd", "fd/1") for act in (os.readlink, os.stat)})
 "#;
 
 #[test]
 fn links_of_the_commands_own_processes_are_followed() {
-    let dir = scratch_in_target();
-    let mut command = Command::new(SLIPWAY);
-    command.args(["unix", "--contain", "--quiet", "--discard", "--", "/usr/bin/python3", "-c", LINKS]);
-    command.arg(std::process::id().to_string()).env("XDG_STATE_HOME", dir.path().join("state"));
-    command.current_dir(dir.path());
-    let Some(ran) = contained(command) else { return };
-    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-    let same = "([True, True, True], [True, True, True], <class 'int'>)";
-    assert_eq!(ran.stdout, format!("child {same}\nthread {same}\nended ENOENT\ngone ENOENT\noutside {{'EACCES'}}\n"));
+    let said = |net: &[&str]| {
+        let dir = scratch_in_target();
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "--quiet", "--discard"]).args(net).args(["--", "/usr/bin/python3", "-c", LINKS]);
+        command.arg(std::process::id().to_string()).env("XDG_STATE_HOME", dir.path().join("state"));
+        command.current_dir(dir.path());
+        let ran = contained(command)?;
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        Some(ran.stdout)
+    };
+    let same = "([True, True, True, True], [True, True, True, True], <class 'int'>)";
+    let all = format!("orphan {same}\nchild {same}\nthread {same}\nended ['ENOENT', 'ENOENT', 'ENOENT']\ngone ENOENT\noutside ");
+    assert!(said(&[]).is_some_and(|said| said.starts_with(&all)));
+    let Some(contained) = said(&["--contain"]) else { return };
+    assert_eq!(contained, all + "{'EACCES'}\n");
 }
 
 /// Ordinary programs work in it.

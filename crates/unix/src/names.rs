@@ -62,14 +62,16 @@ impl Links for ProcLinks<'_> {
         match parts.as_slice() {
             [b"proc", b"self"] => Some(Target::Path(pid.to_string().into_bytes())),
             [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
-            [b"proc", process, .., b"cwd"] => {
+            [b"proc", process, .., link @ (b"cwd" | b"root")] => {
                 let process = number(process)?;
                 let _up = self.server.view.elevate();
-                // One that has ended has none.
-                look().ok()?;
-                self.server.tasks.nearest(process).map(|process| Target::Path(process.cwd.absolute()))
+                // One that has ended has none. Of one that keeps others out, the caller sees its own.
+                if look() == Err(Errno::NOENT) {
+                    return None;
+                }
+                let cwd = || self.server.tasks.nearest(process).map(TreePath::absolute);
+                Some(Target::Path(if *link == b"root" { b"/".to_vec() } else { cwd()? }))
             }
-            [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
             [b"proc", process, .., b"ns", _] if number(process).is_some() => Some(Target::Object),
             [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
                 number(process)?;

@@ -161,17 +161,22 @@ impl Tasks {
         self.get(self.threads.get(&tid).copied().unwrap_or(tid))
     }
 
-    /// The process that a number of a process or of a thread means, if it is one of the command's; of one that has made no call, the nearest above it.
-    pub(crate) fn nearest(&self, mut id: u32) -> Option<&Process> {
+    /// The directory of the process that a number of a process or of a thread means, if it is one of the command's; of one that has made no call, that of
+    /// the nearest above it.
+    pub(crate) fn nearest(&self, mut id: u32) -> Option<&TreePath> {
         // One that was known may be gone, and its number another's.
         let known = |id| self.get(id).filter(|process| sys::is_there(process.pidfd.as_fd()));
         let mut found = known(id);
-        while found.is_none() && id > 1 && id != std::process::id() {
+        while found.is_none() && id > 1 {
             let status = status(id).ok()?;
             found = known(field(&status, "Tgid:")?);
             id = field(&status, "PPid:")?;
+            // Those between have ended: with another directory they would have had it entered.
+            if found.is_none() && id == std::process::id() {
+                return Some(&self.start.0);
+            }
         }
-        found
+        found.map(|process| &process.cwd)
     }
 
     pub(crate) fn cwd(&self, pid: u32) -> TreePath {

@@ -77,6 +77,7 @@ pub(super) fn stage(
         }
         done
     };
+    let is_copy = |stat: &Stat| view.top().is_some_and(|top| top.log.copies.contains_key(&stat.st_ino));
     let mut dirs = Vec::new();
     let modes: HashMap<_, _> = journal.closed.iter().map(|(path, mode)| (path, *mode)).collect();
     for (path, temp) in &journal.staged {
@@ -102,7 +103,8 @@ pub(super) fn stage(
             let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| host.beside(copied)).transpose();
             let made = copied.and_then(|copied| {
                 let (to, copied) = (host.beside(temp)?, copied.as_ref().map(Far::at));
-                make(temp, &mut || copy_linked(from, to.at(), &stat, || copy::source(from), copied))
+                make(temp, &mut || copy_linked(from, to.at(), &stat, || copy::source(from), copied))?;
+                copy::remove_given_rights(from, to.at(), is_copy(&stat))
             });
             made.map_err(fail(shown))?;
             linked.and_then(|linked| links.insert(linked, temp));
@@ -110,7 +112,12 @@ pub(super) fn stage(
     }
     for (path, temp, stat) in dirs.into_iter().rev() {
         step();
-        host.beside(temp).and_then(|to| copy_attributes(view.at(top, path), to.at(), &stat)).map_err(fail(path))?;
+        let given = host.beside(temp).and_then(|to| {
+            let (from, to) = (view.at(top, path), to.at());
+            copy_attributes(from, to, &stat)?;
+            copy::remove_given_rights(from, to, is_copy(&stat))
+        });
+        given.map_err(fail(path))?;
     }
     let staged: HashMap<_, _> = journal.staged.iter().map(|(path, temp)| (temp, path)).collect();
     for op in &journal.ops {
