@@ -196,7 +196,11 @@ impl View {
             let from = last.as_ref().map_or_else(|| self.at(below.place, &path), |last| last.at(&last.host, &path));
             let to = self.in_work(top, &temporary);
             mkdirat(to.dir, to.name, Mode::RWXU)?;
-            copy_attributes(from, to, &below.stat)?;
+            match copy_attributes(from, to, &below.stat) {
+                // What there is no room for stays below.
+                Ok(()) | Err(Errno::NOSPC | Errno::TOOBIG) => {}
+                Err(error) => return Err(error),
+            }
             if self.user != 0 {
                 set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
             }

@@ -15,6 +15,9 @@ use rustix::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
+/// By name.
+pub(crate) type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
+
 /// How the names of lists of rights begin.
 pub(crate) const RIGHTS: &[u8] = b"system.posix_acl_";
 
@@ -91,17 +94,23 @@ pub(crate) fn copy_one(
 
 /// Gives `to` the owner (if it may), mode, attributes and times of `from`.
 pub(crate) fn copy_attributes(from: At<'_>, to: At<'_>, stat: &Stat) -> Result<(), Errno> {
+    give_attributes(to, stat, xattrs(from))
+}
+
+/// The same of a file whose extended attributes are these.
+pub(crate) fn give_attributes(to: At<'_>, stat: &Stat, xattrs: Xattrs) -> Result<(), Errno> {
     let (uid, gid) = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
     let owned = chownat(to.dir, to.name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
     if owned.is_err() {
         // A user may give a file to a group of theirs.
         let _ = chownat(to.dir, to.name, None, gid, AtFlags::SYMLINK_NOFOLLOW);
     }
-    copy_xattrs(from, to);
+    let given = set_xattrs(to, xattrs);
     if file_type(stat) != FileType::Symlink {
         set_mode(to, mode(stat))?;
     }
-    utimensat(to.dir, to.name, &times(stat), AtFlags::SYMLINK_NOFOLLOW)
+    utimensat(to.dir, to.name, &times(stat), AtFlags::SYMLINK_NOFOLLOW)?;
+    given
 }
 
 pub(crate) fn set_mode(at: At<'_>, mode: Mode) -> Result<(), Errno> {
@@ -143,11 +152,20 @@ pub(crate) fn move_dirs(from: At<'_>, to: At<'_>, flags: RenameFlags) -> Result<
     done
 }
 
-/// As many as this user may set.
-fn copy_xattrs(from: At<'_>, to: At<'_>) {
-    for (name, value) in xattrs(from) {
-        let _ = to.by_proc(|path| fs::lsetxattr(path, name, &value, XattrFlags::empty()));
+/// Sets as many as this user may, and the file system knows; a list of rights may name users whom a namespace doesn't have.
+fn set_xattrs(to: At<'_>, xattrs: Xattrs) -> Result<(), Errno> {
+    // Those of users come first: a list of rights may take the right to write.
+    for (name, value) in xattrs.into_iter().rev() {
+        let set = || to.by_proc(|path| fs::lsetxattr(path, &name[..], &value, XattrFlags::empty()));
+        // Links have none of those.
+        match if name.starts_with(b"user.") { with_rights(to, set) } else { set() } {
+            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::INVAL) => {}
+            // A label is for the system to give.
+            Err(_) if name.starts_with(b"security.") => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(())
 }
 
 /// Takes away the extended attributes that `from` doesn't have, but those that this user may not give.
@@ -210,7 +228,7 @@ fn xattr_names(at: At<'_>) -> Result<BTreeSet<Vec<u8>>, Errno> {
 }
 
 /// The extended attributes that this user may read.
-pub(crate) fn xattrs(at: At<'_>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub(crate) fn xattrs(at: At<'_>) -> Xattrs {
     let read = |name: Vec<u8>| {
         let mut value = vec![0_u8; 64 << 10];
         let len = at.by_proc(|path| fs::lgetxattr(path, &name[..], &mut value[..])).ok()?;

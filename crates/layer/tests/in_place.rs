@@ -10,7 +10,7 @@ use std::{
 };
 
 mod common;
-use common::{Bench, assert_clean, path, tree_of};
+use common::{Bench, assert_clean, path, rights_list, tree_of};
 
 fn assert_kept(bench: &Bench) {
     let kept = bench.keep(&mut || {});
@@ -289,13 +289,6 @@ fn a_directory_that_is_gone_meanwhile_keeps_nothing_half() {
     assert_eq!(bench.text("a"), "old a");
     assert_clean(&bench.host());
     bench.store.discard("l").expect("it is as before");
-}
-
-/// A list of rights, version 2: the owner, user 1000, the group, the mask, and others have a tag, rights, and a number each.
-fn rights_list() -> Vec<u8> {
-    let entries = [(0x01, 6, u32::MAX), (0x02, 6, 1000), (0x04, 4, u32::MAX), (0x10, 6, u32::MAX), (0x20, 4, u32::MAX)];
-    let entry = |(tag, rights, id): (u16, u16, u32)| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
-    [2_u32.to_le_bytes().to_vec(), entries.map(entry).concat()].concat()
 }
 
 const RIGHTS: &str = "system.posix_acl_access";

@@ -1,13 +1,8 @@
 //! What an ordinary user meets. A program of its own: what forks shares locks with the child.
 
-use rustix::{
-    fs::{Gid, Mode, Uid},
-    io::Errno,
-    process::geteuid,
-    thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
-};
+use rustix::{fs::Mode, io::Errno, process::geteuid};
 use slipway_layer::{Attribute, Error, Kept, TreePath, View};
-use slipway_test_support::{Dice, forked};
+use slipway_test_support::Dice;
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -17,22 +12,7 @@ use std::{
 };
 
 mod common;
-use common::{Bench, assert_clean, path, tree_of};
-
-/// Does the work in a process of an ordinary user's.
-fn as_user(work: impl FnOnce()) {
-    let code = forked(|| {
-        if geteuid().is_root() {
-            let (uid, gid) = (Uid::from_raw(1000), Gid::from_raw(1000));
-            set_thread_groups(&[]).expect("groups");
-            set_thread_res_gid(gid, gid, gid).expect("group");
-            set_thread_res_uid(uid, uid, uid).expect("user");
-        }
-        work();
-        0
-    });
-    assert_eq!(code, 0, "the user's process failed");
-}
+use common::{Bench, as_user, assert_clean, path, tree_of};
 
 fn set_mode(view: &mut View, name: &str, mode: u32) {
     let found = view.find(&path(name)).expect("find");

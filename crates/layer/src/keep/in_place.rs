@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     change::log_error,
-    copy::{self, At, copy_attributes, mode, set_mode, with_rights},
+    copy::{self, At, Xattrs, mode, set_mode, with_rights},
     diff::read_full,
     log::Stamp,
     path::TreePath,
@@ -70,13 +70,13 @@ impl Steps<'_> {
             return Err(Errno::AGAIN);
         }
         self.progress.note(step, State::Writing).map_err(log_error)?;
-        let (from, to) = self.open_both(step, new, target).inspect_err(|_| {
+        let (from, to, xattrs) = self.open_both(step, new, target).inspect_err(|_| {
             if let (true, Some(now)) = (is_untouched, now) {
                 // It has not begun, and need not be undone.
                 let _ = self.progress.note(step, State::Undone(now));
             }
         })?;
-        let written = self.overwrite((new, &from), (target, &to))?;
+        let written = self.overwrite((new, &from), (target, &to), xattrs)?;
         self.progress.note(step, State::Done(written)).map_err(log_error)
     }
 
@@ -95,8 +95,8 @@ impl Steps<'_> {
         }
         // The file matters more than that this is known after a death.
         let _ = self.progress.note(step, State::Writing);
-        let (from, to) = self.open_both(step, old, target)?;
-        let written = self.overwrite((old, &from), (target, &to))?;
+        let (from, to, xattrs) = self.open_both(step, old, target)?;
+        let written = self.overwrite((old, &from), (target, &to), xattrs)?;
         let _ = self.progress.note(step, State::Undone(written));
         Ok(())
     }
@@ -119,17 +119,22 @@ impl Steps<'_> {
         self.old(step).is_none_or(|old| old.ino == ino)
     }
 
-    /// Opens the file that is copied and the one that is written, if that is still the same.
-    fn open_both(&self, step: usize, from: &TreePath, to: &TreePath) -> Result<(OwnedFd, OwnedFd), Errno> {
+    /// Opens the file that is copied and the one that is written, if that is still the same; the former's extended attributes.
+    fn open_both(&self, step: usize, from: &TreePath, to: &TreePath) -> Result<(OwnedFd, OwnedFd, Xattrs), Errno> {
         let (from, to) = (self.host.beside(from)?, self.host.at(to));
-        // Its owner may have given up the rights.
-        let source = with_rights(from.at(), || open_to_read(from.at()))?;
+        // Its owner may have given up the rights, which attributes take, too.
+        let (source, xattrs) = with_rights(from.at(), || Ok((open_to_read(from.at())?, copy::xattrs(from.at()))))?;
         let target = with_rights(to, || open_to_write(to))?;
-        if self.is_same(step, fstat(&target)?.st_ino) { Ok((source, target)) } else { Err(Errno::AGAIN) }
+        if self.is_same(step, fstat(&target)?.st_ino) { Ok((source, target, xattrs)) } else { Err(Errno::AGAIN) }
     }
 
     /// Copies contents and attributes: how the file is then.
-    fn overwrite(&mut self, (from, source): (&TreePath, &OwnedFd), (to, target): (&TreePath, &OwnedFd)) -> Result<Stamp, Errno> {
+    fn overwrite(
+        &mut self,
+        (from, source): (&TreePath, &OwnedFd),
+        (to, target): (&TreePath, &OwnedFd),
+        xattrs: Xattrs,
+    ) -> Result<Stamp, Errno> {
         let (mut stat, before) = (fstat(source)?, fstat(target)?);
         if has_lost_group(stat.st_gid, before.st_gid) {
             stat.st_gid = before.st_gid;
@@ -142,7 +147,7 @@ impl Steps<'_> {
         (self.step)();
         let (from, to) = (self.host.beside(from)?, self.host.at(to));
         copy::remove_other_xattrs(from.at(), to);
-        match copy_attributes(from.at(), to, &stat) {
+        match copy::give_attributes(to, &stat, xattrs) {
             // Another user's file that this one may write keeps its attributes.
             Ok(()) | Err(Errno::PERM) => {}
             Err(error) => return Err(error),

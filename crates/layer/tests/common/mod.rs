@@ -1,10 +1,12 @@
 //! A tree in memory, the model; and a tree on disk with a layer over it.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use rustix::fs::{Mode, OFlags, RenameFlags};
+use rustix::fs::{Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
+use rustix::process::geteuid;
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use slipway_layer::{About, Error, Kept, PlainLinks, Rules, Store, TreePath, View};
-use slipway_test_support::Dice;
+use slipway_test_support::{Dice, forked};
 use std::{
     collections::{BTreeMap, HashMap},
     os::unix::{
@@ -18,6 +20,28 @@ use std::{
 use std::{fs, io::Write};
 
 pub mod linked;
+
+/// Does the work in a process of an ordinary user's.
+pub fn as_user(work: impl FnOnce()) {
+    let code = forked(|| {
+        if geteuid().is_root() {
+            let (uid, gid) = (Uid::from_raw(1000), Gid::from_raw(1000));
+            set_thread_groups(&[]).expect("groups");
+            set_thread_res_gid(gid, gid, gid).expect("group");
+            set_thread_res_uid(uid, uid, uid).expect("user");
+        }
+        work();
+        0
+    });
+    assert_eq!(code, 0, "the user's process failed");
+}
+
+/// A list of rights, version 2: the owner, user 1000, the group, the mask, and others have a tag, rights, and a number each.
+pub fn rights_list() -> Vec<u8> {
+    let entries = [(0x01, 6, u32::MAX), (0x02, 6, 1000), (0x04, 4, u32::MAX), (0x10, 6, u32::MAX), (0x20, 4, u32::MAX)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    [2_u32.to_le_bytes().to_vec(), entries.map(entry).concat()].concat()
+}
 
 /// A child that another test forks would have this one's locks.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -293,7 +317,7 @@ pub struct Bench {
 impl Drop for Bench {
     /// An ordinary user can't empty directories that are closed.
     fn drop(&mut self) {
-        if !rustix::process::geteuid().is_root() {
+        if !geteuid().is_root() {
             let _ = std::process::Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).status();
         }
     }

@@ -1,0 +1,128 @@
+//! Extended attributes of files that an ordinary user may not write or read. A program of its own: what forks shares locks with the child.
+
+use rustix::{
+    fs::{Mode, XattrFlags, lgetxattr, lsetxattr},
+    io::Errno,
+};
+use slipway_layer::{Attribute, Kept, View};
+use std::{
+    cell::Cell,
+    ffi::CStr,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+mod common;
+use common::{Bench, as_user, assert_clean, path, rights_list};
+
+/// What a layer does with `a`.
+fn change(view: &mut View, attribute: &Attribute<'_>) -> Result<(), Errno> {
+    let found = view.find(&path("a")).expect("find");
+    view.set_attribute(&found, attribute)
+}
+
+fn set_mode(view: &mut View, mode: u32) {
+    change(view, &Attribute::Mode(Mode::from_raw_mode(mode))).expect("chmod");
+}
+
+fn set(view: &mut View, name: &CStr) {
+    change(view, &Attribute::SetXattr(name, b"new", XattrFlags::empty())).expect("setxattr");
+}
+
+/// `a` and `b` are one file of this mode with an attribute; none if the file system has none.
+fn with_attribute(mode: u32, change: impl FnOnce(&Bench, &mut View)) -> Option<Bench> {
+    let is_known = Cell::new(true);
+    let bench = Bench::over(
+        |host| {
+            let a = host.join("a");
+            fs::write(&a, "both").expect("write");
+            fs::hard_link(&a, host.join("b")).expect("link");
+            is_known.set(lsetxattr(&a, "user.x", b"old", XattrFlags::empty()).is_ok());
+            fs::set_permissions(&a, PermissionsExt::from_mode(mode)).expect("chmod");
+        },
+        |bench, view| {
+            if is_known.get() {
+                change(bench, view);
+            }
+        },
+    );
+    is_known.get().then_some(bench)
+}
+
+/// The mode of a file, and its attributes, which its owner may not be allowed to read.
+fn state_of(file: &Path) -> (u32, [String; 2]) {
+    let mode = fs::metadata(file).expect("stat").mode() & 0o7777;
+    fs::set_permissions(file, PermissionsExt::from_mode(0o600)).expect("chmod");
+    let attributes = ["user.x", "user.y"].map(|name| {
+        let mut value = [0; 100];
+        let len = lgetxattr(file, name, &mut value[..]).unwrap_or(0);
+        String::from_utf8_lossy(&value[..len]).into_owned()
+    });
+    (mode, attributes)
+}
+
+const MODES: [(u32, u32); 5] = [(0o444, 0o644), (0o444, 0o444), (0o644, 0o444), (0o644, 0), (0o644, 0o200)];
+
+#[test]
+fn attributes_of_a_file_with_several_names_are_kept() {
+    as_user(|| {
+        for (old, new) in MODES {
+            let bench = with_attribute(old, |_, view| {
+                set_mode(view, 0o644);
+                [c"user.x", c"user.y"].iter().for_each(|name| set(view, name));
+                set_mode(view, new);
+            });
+            let Some(bench) = bench else { return };
+            let kept = bench.keep(&mut || {});
+            assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+            assert_clean(&bench.host());
+            assert_eq!(state_of(&bench.host().join("b")), (new, ["new", "new"].map(String::from)), "{old:o}, {new:o}");
+        }
+    });
+}
+
+#[test]
+fn attributes_of_a_file_with_several_names_are_back_when_that_is_undone() {
+    as_user(|| {
+        for (old, new) in MODES {
+            let bench = with_attribute(old, |bench, view| {
+                set_mode(view, 0o644);
+                change(view, &Attribute::RemoveXattr(c"user.x")).expect("removexattr");
+                set(view, c"user.y");
+                set_mode(view, new);
+                bench.put(view, "z", "new");
+            });
+            let Some(bench) = bench else { return };
+            let mut step = || {
+                if bench.is_at("keep.commit") {
+                    let _ = fs::create_dir(bench.host().join("z"));
+                }
+            };
+            bench.keep(&mut step).expect_err("there is something in the way");
+            assert_clean(&bench.host());
+            assert_eq!(state_of(&bench.host().join("b")), (old, ["old", ""].map(String::from)), "{old:o}, {new:o}");
+        }
+    });
+}
+
+#[test]
+fn a_copy_with_a_list_of_rights_that_forbids_to_write_has_all_attributes() {
+    as_user(|| {
+        let mut is_known = true;
+        let bench = Bench::over(
+            |host| {
+                let a = host.join("a");
+                fs::write(&a, "old").expect("write");
+                for (name, value) in [("user.x", b"old".to_vec()), ("system.posix_acl_access", rights_list())] {
+                    is_known &= lsetxattr(&a, name, &value, XattrFlags::empty()).is_ok();
+                }
+                fs::set_permissions(&a, PermissionsExt::from_mode(0o444)).expect("chmod");
+            },
+            |_, view| set_mode(view, 0o755),
+        );
+        bench.keep(&mut || {}).expect("keep");
+        let (mode, attributes) = state_of(&bench.host().join("a"));
+        assert_eq!((mode, &*attributes[0]), (0o755, if is_known { "old" } else { "" }));
+    });
+}
