@@ -5,7 +5,7 @@
 
 use crate::{
     changes::Scaffold,
-    copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
+    copy::{self, At, RIGHTS, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
     shared::is_linked,
@@ -485,7 +485,11 @@ impl View {
         let writable = || accessat(at.dir, at.name, Access::WRITE_OK, AtFlags::EACCESS);
         match attribute {
             Attribute::Size(_) => writable(),
-            Attribute::SetXattr(..) | Attribute::RemoveXattr(_) if file_type(&found.stat) != FileType::Symlink => writable(),
+            Attribute::SetXattr(name, ..) | Attribute::RemoveXattr(name)
+                if file_type(&found.stat) != FileType::Symlink && !name.to_bytes().starts_with(RIGHTS) =>
+            {
+                writable()
+            }
             Attribute::Times(fs::Timestamps { last_access, last_modification })
                 if (last_access.tv_nsec, last_modification.tv_nsec) == (fs::UTIME_NOW, fs::UTIME_NOW) && user != owner =>
             {

@@ -126,3 +126,28 @@ fn a_copy_with_a_list_of_rights_that_forbids_to_write_has_all_attributes() {
         assert_eq!((mode, &*attributes[0]), (0o755, if is_known { "old" } else { "" }));
     });
 }
+
+#[test]
+fn who_may_set_a_list_of_rights() {
+    let list = rights_list();
+    let act = |view: &mut View| {
+        let set = change(view, &Attribute::SetXattr(c"system.posix_acl_access", &list, XattrFlags::empty()));
+        [set, change(view, &Attribute::RemoveXattr(c"system.posix_acl_access"))]
+    };
+    let theirs = rustix::process::geteuid().is_root().then(|| tempfile::tempdir().expect("directory"));
+    if let Some(dir) = &theirs {
+        fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
+        fs::write(dir.path().join("a"), "theirs").expect("write");
+        fs::set_permissions(dir.path().join("a"), PermissionsExt::from_mode(0o666)).expect("chmod");
+    }
+    as_user(|| {
+        let mut done = [Ok(()), Ok(())];
+        with_attribute(0o444, |_, view| done = act(view));
+        assert!(done == [Ok(()); 2] || done[0] == Err(Errno::OPNOTSUPP), "{done:?}");
+        let Some(dir) = &theirs else { return };
+        Bench::over(
+            |host| fs::rename(dir.path().join("a"), host.join("a")).expect("rename"),
+            |_, view| assert_eq!(act(view), [Err(Errno::PERM); 2]),
+        );
+    });
+}
