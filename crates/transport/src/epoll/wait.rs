@@ -357,7 +357,7 @@ impl EpollSet {
                             let hang_up = event.events & HUP != 0;
                             let answer = entry.stream.is_undecided() || entry.stream.expects_door(bells);
                             // At stage one a bell comes with every write, and a full queue gives no edges.
-                            let full = entry.stream.may_hold_many_bells() || entry.stream.is_crowded();
+                            let full = entry.stream.may_hold_many_bells(bells) || entry.stream.is_crowded();
                             if hang_up || answer || full || Settings::get().stage == Stage::One {
                                 entry.stream.heard_in_set();
                                 if entry.stream.is_in_several_sets() {

@@ -509,9 +509,9 @@ impl Stream {
         self.bells.fetch_add(1, Relaxed).wrapping_add(1)
     }
 
-    /// Whether so many bells may lie on the line that a set had better drain it; if so, counts anew.
-    pub fn may_hold_many_bells(&self) -> bool {
-        let many = self.armings.load(Relaxed) >= UNHEARD;
+    /// Whether so many bells may lie on the line that a set had better drain it, which has heard so many edges; if so, counts anew.
+    pub fn may_hold_many_bells(&self, edges: u32) -> bool {
+        let many = self.armings.load(Relaxed) >= UNHEARD || edges.is_multiple_of(UNHEARD);
         if many {
             self.armings.store(0, Relaxed);
         }

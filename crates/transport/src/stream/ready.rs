@@ -266,6 +266,7 @@ impl Stream {
     /// Arms the reader's flag for a timed wait (R7).
     pub fn arm_lazily(&self) {
         if let Some(segment) = self.line() {
+            self.armings.fetch_add(1, Relaxed);
             segment.rx.arm_timed_reader();
         }
     }

@@ -293,6 +293,33 @@ fn one_edge_for_many_bells_is_no_full_queue() {
 }
 
 #[test]
+fn bells_of_timed_waits_are_taken_off_the_line() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(server.1.as_raw_fd(), &server.0, IN, 7).expect("room");
+    assert!(wait(&set, 0).is_empty());
+    let queued = || rustix::io::ioctl_fionread(server.0.line_socket().as_fd()).expect("a socket");
+    let ring = || {
+        server.0.arm_lazily();
+        client.0.wake_timed_reader();
+    };
+    ring();
+    let one = queued();
+    assert!(one > 0);
+    for heard in [true, false] {
+        // The door that it asks for is not looked for any more then.
+        for _ in 0..5 * UNHEARD {
+            ring();
+            if heard {
+                ask(&set);
+            }
+        }
+        ask(&set);
+        assert!(queued() <= u64::from(UNHEARD) * one, "{}", queued() / one);
+    }
+}
+
+#[test]
 fn a_change_wakes_a_sleeper_for_what_is_there_only() {
     let [client, server] = pair();
     let (_epfd, set) = set();
