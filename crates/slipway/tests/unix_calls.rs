@@ -201,6 +201,8 @@ for resolve in 0, 4, 8, 16:
 for flags, mode, resolve in [(1 << 40, 0, 0), (1 << 30, 0, 0), (0, 0o600, 0), (0, 0, 24), (CREATE|WRITE, 0o10600, 0), (PATH|WRITE, 0, 0),
         (os.O_TMPFILE, 0o600, 0), (PATH|DIR, 0, 8), (os.O_TMPFILE & ~DIR | os.O_RDWR, 0o600, 0), (0, 0, 1 << 33)]:
     print(hex(flags), oct(mode), resolve, openat2(here, ".", flags, mode, resolve) >= 0 or errno.errorcode[ctypes.get_errno()])
+for at, path in ("/dev", "null"), ("/proc/self", "stat"), ("/proc/self", "cwd"):
+    os.chdir(at); print(path, [openat2(-100, path, flags, 0, resolve) >= 0 for resolve in (4, 8, 16) for flags in (0, PATH|NOFOLLOW)])
 "#;
 
 #[test]

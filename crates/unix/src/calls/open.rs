@@ -30,8 +30,8 @@ const IN_ROOT: u64 = ResolveFlags::IN_ROOT.bits();
 enum Asker {
     /// A program, with a path and flags.
     Program,
-    /// A program that says more of the way, so that the path is another one.
-    Bound,
+    /// A program that says more of the way, and whether the path is therefore another one than the kernel would follow.
+    Bound(bool),
     /// The emulation library, and the hash of the name.
     Library(u64),
     /// The emulation library for a dynamic loader, with the C library's path.
@@ -79,14 +79,16 @@ impl Server {
         if resolve & RESOLVE_CACHED != 0 {
             return Err(Errno::AGAIN);
         }
-        let mut path = read_string(caller.tid, path, PATH_MAX)?;
+        let said = read_string(caller.tid, path, PATH_MAX)?;
+        let mut path = said.clone();
         if resolve & (BENEATH | IN_ROOT | NO_SYMLINKS) != 0 {
             self.check_path(caller, dir, &mut path, resolve, flags)?;
         }
         if resolve & NO_MAGIC_LINKS != 0 && self.has_magic(caller, dir, &path, flags & libc::O_NOFOLLOW as u64 == 0)? {
             return Err(Errno::LOOP);
         }
-        self.open_path(caller, dir, &path, flags as u32, mode as u32, if resolve == 0 { Asker::Program } else { Asker::Bound })
+        let asker = if resolve == 0 { Asker::Program } else { Asker::Bound(path != said) };
+        self.open_path(caller, dir, &path, flags as u32, mode as u32, asker)
     }
 
     /// Whether a path leads over a link of /proc that is an object by itself, whatever text it shows.
@@ -156,6 +158,7 @@ impl Server {
         } else {
             self.lookup_to_read(caller, dir, path, follow)?
         };
+        let path = if asker == Asker::Bound(true) { b"" } else { path };
         // The caller's terminal stays the caller's; the server's own is none of its business.
         flags |= OFlags::CLOEXEC | OFlags::NOCTTY;
         let Some(found) = &resolved.found else {
