@@ -108,10 +108,14 @@ impl View {
         accessat(self.root(place), dir.relative(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
     }
 
-    /// Whether this user may look names up in a directory. A layer's may have other permissions than that below it, where a name may be.
-    pub(crate) fn may_search(&self, dir: &Found) -> Result<(), Errno> {
+    /// Whether this user may look up a name in a directory. A layer's may have other permissions than that below it, where a name may be. The
+    /// host's says so when it is asked for the name, but it isn't for these.
+    pub(crate) fn may_search(&self, dir: &Found, name: Option<&[u8]>) -> Result<(), Errno> {
         const ALL: u32 = 0o111;
-        if dir.place == Place::Host || dir.stat.st_mode & ALL == ALL {
+        if dir.place == Place::Host {
+            return if matches!(name, Some(b"." | b"..")) { self.enter_on_host(&dir.path) } else { Ok(()) };
+        }
+        if dir.stat.st_mode & ALL == ALL {
             return Ok(());
         }
         accessat(self.root(dir.place), dir.path.relative(), Access::EXEC_OK, AtFlags::EACCESS)

@@ -387,7 +387,7 @@ impl View {
             rest.truncate(rest.len() + at.components().count() - known.components().count());
             at = known;
         } else if self.sources(&at) != [Place::Host] && !(at.is_root() && self.is_hosts(&at)) {
-            self.may_search(&self.find(&at)?)?;
+            self.may_search(&self.find(&at)?, None)?;
         }
         // A link lies ahead that the kernel was not to follow.
         let mut is_linked = false;
@@ -450,7 +450,7 @@ impl View {
                     must_be_dir |= is_last && ends_in_dir;
                 }
                 FileType::Directory if !is_last => {
-                    self.may_search(&found)?;
+                    self.may_search(&found, rest.last().map(AsRef::as_ref))?;
                     at = next;
                 }
                 kind if kind != FileType::Directory && (!is_last || must_be_dir) => return Err(Errno::NOTDIR),

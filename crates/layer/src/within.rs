@@ -58,6 +58,9 @@ impl View {
                         if found.kind() != FileType::Directory && (!is_last || must_be_dir) {
                             return Err(Errno::NOTDIR);
                         }
+                        if !is_last {
+                            self.may_search(&found, rest.last().map(AsRef::as_ref))?;
+                        }
                         at = next;
                         continue;
                     }

@@ -122,6 +122,24 @@ fn a_working_directory_below_one_that_can_not_be_searched() {
     assert_eq!(said, "a/b\nc (deleted)\n");
 }
 
+/// Nothing is looked up in it by these, and the right to do so is asked for.
+#[test]
+fn dots_after_a_directory_that_can_not_be_searched() {
+    let said = same(
+        "mkdir closed open; echo found >f; chmod 600 closed; ln -s closed link",
+        "exec 2>&1; mkdir made; chmod 600 made
+        for dir in closed link made open; do for path in . .. .././f; do stat -c %F $dir/$path; done; cat $dir/../f; done
+        /usr/bin/python3 -c '
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for path in b\"closed/../f\", b\"link/.\", b\"made/..\", b\"open/../f\":
+    done = libc.syscall(437, -100, path, (ctypes.c_uint64 * 3)(0, 0, 8), 24)
+    print(path, done >= 0 or errno.errorcode[ctypes.get_errno()])
+'",
+    );
+    assert_eq!((said.matches("ermission denied").count(), said.matches("EACCES").count()), (12, 3), "{said}");
+}
+
 /// Of other users' processes: one outside, one of the command's, the server. By names relative to their directories in /proc, which the server
 /// opens, and by links, which it follows.
 const OTHERS: &str = r#"
