@@ -22,9 +22,12 @@ pub use doorbell::Bell;
 /// in, so that light traffic touches little memory and stays in cache.
 const REWIND: u64 = 16 * 1024;
 
-/// So many bytes at once are no light traffic. They get memory for the whole area, and don't begin at its front again if the reader uses another
-/// processor: what it has just taken lies in its cache, and writing there takes twice as long as where it has not been for a while.
+/// So many bytes at once are no light traffic. They don't begin at the front again if the reader uses another processor: what it has just taken lies in its
+/// cache, and writing there takes twice as long as where it has not been for a while.
 const BULK: usize = 16 * 1024;
+
+/// A ring that has carried its area so often gets memory for all of it: to find and to map that costs as much as it saves in so many rounds.
+const ROUNDS: u64 = 4;
 
 /// Bytes at the front of the area whose memory is there from the beginning: what light traffic needs.
 pub(crate) const FRONT: u64 = REWIND + 4096;
@@ -119,10 +122,6 @@ impl Ring {
         let mut at = tx.tail.wrapping_sub(tx.base);
         if at >= self.rewind {
             self.refresh_head(tx)?;
-            if tx.is_empty() && want >= BULK as u64 && self.bytes.populate(size as usize) {
-                tx.ready = u64::MAX;
-                return Ok(size as usize);
-            }
             // The next bytes go to the front.
             at = if tx.is_empty() { 0 } else { at };
         }
@@ -166,7 +165,16 @@ impl Ring {
     /// # Errors
     /// The reader's cursor is impossible.
     pub fn begin(&self, tx: &mut TxCursor, n: usize, is_near: impl FnOnce() -> bool) -> Result<(), Corrupt> {
-        if n < BULK || tx.ready != u64::MAX || is_near() { self.rewind(tx) } else { Ok(()) }
+        if n < BULK || is_near() || !self.has_all_memory(tx) { self.rewind(tx) } else { Ok(()) }
+    }
+
+    /// Whether there is memory for the whole area, which this asks for if that pays.
+    fn has_all_memory(&self, tx: &mut TxCursor) -> bool {
+        let size = self.bytes.size();
+        if tx.ready != u64::MAX && tx.tail >= ROUNDS * size as u64 && self.bytes.populate(size) {
+            tx.ready = u64::MAX;
+        }
+        tx.ready == u64::MAX
     }
 
     /// Copies `from` behind `tail` (W2), as a write of its own.
