@@ -77,8 +77,10 @@ fn plain(globs: &[String]) -> Vec<String> {
 fn file() -> Result<File, Failure> {
     let Some(dir) = base_directory("XDG_CONFIG_HOME", ".config") else { return Ok(File::default()) };
     let path = dir.join("slipway/sockets.toml");
+    // Who has become another user may have the former one's home, in which nothing is to be seen.
+    let is_hidden = || std::fs::symlink_metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
     let text = match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(File::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_hidden() => return Ok(File::default()),
         Err(error) => return Err(Failure::usage(format!("sockets: {} can't be read: {error}", path.display()))),
         Ok(text) => text,
     };

@@ -199,3 +199,23 @@ fn a_choice_from_the_file_and_from_options() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("sockets.toml"), "{refused:?}");
 }
+
+#[test]
+fn a_home_that_is_closed_to_the_user_has_no_choice() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new(None);
+    let home = place.path("slipway");
+    fs::create_dir(&home).expect("a directory");
+    fs::write(home.join("sockets.toml"), "only = [\"/run/*\"]\n").expect("a file");
+    fs::set_permissions(&home, fs::Permissions::from_mode(0)).expect("its owner's directory");
+    // Root enters all the same, unless it has given its capabilities away.
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-all", "--inh-caps", "-all"]);
+    if !rustix::process::geteuid().is_root() {
+        command = Command::new("env");
+    }
+    command.arg(built("slipway")).args(["sockets", "--", "sh", "-c", "echo $SLIPWAY_SOCKETS"]).env_remove("SLIPWAY_SOCKETS");
+    let chosen = succeed(command.env("XDG_CONFIG_HOME", place.dir.path()).env("SLIPWAY_PRELOAD", built("libslipway_preload.so")));
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("its owner's directory");
+    assert_eq!(chosen, "all\n");
+}
