@@ -535,11 +535,22 @@ fn a_keep_that_prepares_in_vain_leaves_directories_their_times() {
         };
         let old = times();
         let mut program = Command::new(bench.host().join("prog")).arg("1000").spawn().expect("run");
-        let kept = bench.keep(&mut || {});
+        let (kept, left) = (bench.keep(&mut || {}), times());
+        // Somebody else makes a name in a directory that has one of the plan's; at another tick of the clock.
+        let (made, theirs) = (bench.host().join("made"), bench.host().join("made/theirs"));
+        let mut step = || {
+            if common::is_staging(&made) && !theirs.exists() {
+                fs::write(&theirs, "theirs").expect("write");
+                let dir = fs::File::open(&made).expect("open");
+                dir.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000)).expect("set time");
+            }
+        };
+        let (kept_beside, left_beside) = (bench.keep(&mut step), times());
         program.kill().expect("kill");
         program.wait().expect("wait");
-        assert!(kept.is_err(), "{kept:?}");
-        assert_eq!(times(), old);
+        assert!(kept.is_err() && kept_beside.is_err(), "{kept:?}, {kept_beside:?}");
+        assert_eq!(left, old);
+        assert_eq!(old.iter().zip(&left_beside).map(|(old, new)| old == new).collect::<Vec<_>>(), [true, true, false, true]);
         assert!(matches!(bench.keep(&mut || {}), Ok(Kept::Done(4))));
         let new = times();
         assert_eq!(old.iter().zip(&new).map(|(old, new)| old == new).collect::<Vec<_>>(), [true, true, false, false]);

@@ -2,7 +2,7 @@
 
 use super::{
     in_place::may_write,
-    plan::{Attributes, Journal, Op, identity, state, time},
+    plan::{Attributes, Journal, Op, Timed, identity, state, time},
     progress::Progress,
 };
 use crate::{
@@ -59,12 +59,42 @@ impl Host {
     }
 }
 
-/// Makes all new files beside their places; `made` gets the names that it made, or began to make.
+/// What was prepared.
+pub(super) struct Made {
+    /// Names that were made, or begun.
+    pub(super) names: Vec<TreePath>,
+    /// The times of directories in which they are (seconds, ns), as the last of them left them.
+    times: HashMap<TreePath, (i64, i64)>,
+}
+
+impl Made {
+    /// Nothing is yet.
+    pub(super) fn new(journal: &Journal) -> Self {
+        let dirs = journal.passed.iter().chain(&journal.changing);
+        Self { names: Vec::new(), times: dirs.map(|(dir, _, time)| (dir.clone(), *time)).collect() }
+    }
+
+    fn note_time(&mut self, host: &Host, dir: &TreePath) {
+        if let Some(at) = self.times.get_mut(dir)
+            && let Ok(stat) = host.at(dir).stat()
+        {
+            *at = time(&stat);
+        }
+    }
+
+    /// The directories, as they were before, in which nobody else has changed names meanwhile.
+    pub(super) fn dirs<'a>(&self, host: &Host, journal: &'a Journal) -> Vec<&'a Timed> {
+        let is_left = |dir: &TreePath| host.at(dir).stat().is_ok_and(|stat| self.times.get(dir) == Some(&time(&stat)));
+        journal.passed.iter().chain(&journal.changing).filter(|(dir, ..)| is_left(dir)).collect()
+    }
+}
+
+/// Makes all new files beside their places.
 pub(super) fn stage(
     host: &Host,
     view: &View,
     journal: &mut Journal,
-    made: &mut Vec<TreePath>,
+    made: &mut Made,
     step: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let top = Place::Layer(0);
@@ -73,8 +103,9 @@ pub(super) fn stage(
     let mut make = |temp: &TreePath, make: &mut dyn FnMut() -> Result<(), Errno>| {
         let done = make();
         if done != Err(Errno::EXIST) {
-            made.push(temp.clone());
+            made.names.push(temp.clone());
         }
+        made.note_time(host, &temp.parent());
         done
     };
     let is_copy = |stat: &Stat| view.top().is_some_and(|top| top.log.copies.contains_key(&stat.st_ino));
@@ -311,8 +342,8 @@ fn set_time(host: &Host, dir: &TreePath, time: (i64, i64), is_it: impl FnOnce(&S
 }
 
 /// Gives directories in which names came and went their times again, where nothing came of it.
-pub(super) fn set_times_back(host: &Host, journal: &Journal, step: &mut dyn FnMut()) {
-    for (dir, ino, old) in journal.passed.iter().chain(&journal.changing) {
+pub(super) fn set_times_back(host: &Host, dirs: &[&Timed], step: &mut dyn FnMut()) {
+    for (dir, ino, old) in dirs {
         set_time(host, dir, *old, |stat| stat.st_ino == *ino, step);
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     tree::Node,
     view::{Place, Rules, View},
 };
-use apply::{Host, Steps};
+use apply::{Host, Made, Steps};
 use plan::Journal;
 use progress::Progress;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -80,18 +80,16 @@ impl Store {
         journal.root = Some(place_of(root)?);
         let host = Host::open(root)?;
         save(&dir, "keep.plan", &journal, step)?;
-        let (files, mut made) = (view.root(Place::Layer(0)), Vec::new());
+        let (files, mut made) = (view.root(Place::Layer(0)), Made::new(&journal));
         rights::take(&host.root, &journal.before(), step);
         rights::take(files, &journal.closed, step);
         let staged = apply::stage(&host, &view, &mut journal, &mut made, step);
         let staged = staged.and(rights::give_up(files, &journal.closed, step));
         let staged = staged.and_then(|()| plan::look_again(&view, name, paths, &journal));
         if !staged.as_ref().is_ok_and(Vec::is_empty) {
-            take_back(&dir, files, &host, &journal, made.iter(), step)?;
-            if staged.is_err() {
-                // With conflicts, others may have changed names there.
-                apply::set_times_back(&host, &journal, step);
-            }
+            let dirs = made.dirs(&host, &journal);
+            take_back(&dir, files, &host, &journal, made.names.iter(), step)?;
+            apply::set_times_back(&host, &dirs, step);
             return staged.map(Kept::Conflicts);
         }
         save(&dir, "keep.plan", &journal, step)?;

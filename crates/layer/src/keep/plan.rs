@@ -288,7 +288,7 @@ fn touched(view: &View, path: &TreePath) -> Option<Timed> {
 }
 
 /// A directory, its number, and its time (seconds, ns).
-type Timed = (TreePath, u64, (i64, i64));
+pub(super) type Timed = (TreePath, u64, (i64, i64));
 
 /// Directories in which files are written or replaced, and no name is made or removed; and the other ones in which the steps use names.
 fn passed(view: &View, ops: &[Op]) -> (Vec<Timed>, Vec<Timed>) {
