@@ -240,3 +240,22 @@ fn the_environment_stays_where_the_path_lies_in_it() {
         assert_eq!(sh(&dir, options, script), "", "{options:?}");
     }
 }
+
+#[test]
+fn the_limit_on_the_size_of_files_is_the_commands() {
+    // The last is refused without a signal, as the command may have been started.
+    let script = "ulimit -Sf 0; \"$@\" sh -c 'ulimit -Sf; (echo text >file) 2>/dev/null; echo $?; mv big new; wc -c <new; ls'
+        trap '' XFSZ; \"$@\" sh -c '(echo text >file) 2>/dev/null; echo $?'";
+    let said = |net: &[&str]| {
+        let (dir, state) = (scratch_in_target(), scratch_in_target());
+        fs::write(dir.path().join("big"), [1; 4096]).expect("write");
+        let mut command = Command::new("sh");
+        clean(command.args(["-c", script, "sh"]).args(net).env("XDG_STATE_HOME", state.path()).current_dir(dir.path()));
+        Running::start(command).finish().stdout
+    };
+    let native = said(&["env"]);
+    assert_eq!(native, "0\n153\n4096\nfile\nnew\n1\n");
+    for net in [&[][..], &["--net-only"]] {
+        assert_eq!(said(&[&[SLIPWAY, "unix", "--quiet", "--discard"], net, &["--"]].concat()), native, "{net:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Running a command in the net, from the process that the user started: it passes signals on, stops when the command stops, and ends as
 //! the command ends.
 
-use crate::{calls::Server, exec::Execs, index::Index, supervise::supervise, sys, tasks::descends};
+use crate::{calls::Server, exec::Execs, index::Index, limit::FileLimit, supervise::supervise, sys, tasks::descends};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::AsFd,
@@ -28,6 +28,8 @@ pub struct Program<'a> {
     pub network: bool,
     /// Whether it may mean harm: [`start`] fails where the kernel can't keep what is promised then.
     pub contain: bool,
+    /// What the command is given.
+    pub file_limit: &'a FileLimit,
     /// Whether every call with a name goes to the server, also where the emulation library could answer it.
     pub net_only: bool,
 }

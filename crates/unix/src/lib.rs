@@ -12,6 +12,7 @@ mod index;
 mod known;
 mod launch;
 mod libraries;
+mod limit;
 mod loader;
 mod names;
 mod record;
@@ -23,4 +24,5 @@ mod tasks;
 mod user;
 
 pub use launch::{Outcome, Program, Running, start};
+pub use limit::FileLimit;
 pub use record::Record;

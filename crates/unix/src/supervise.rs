@@ -137,6 +137,7 @@ fn become_command(
 ) -> ! {
     let run = || -> std::io::Error {
         let prepared = (|| {
+            program.program.file_limit.restore();
             // Without the server nothing is safe.
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::thread::set_no_new_privs(true)?;

@@ -411,6 +411,12 @@ pub(crate) fn add_watch(fd: BorrowedFd<'_>, path: &CStr, mask: u32) -> Result<i6
     check(unsafe { libc::inotify_add_watch(fd.as_raw_fd(), path.as_ptr(), mask) }.into())
 }
 
+/// What a signal does to this process from now on, and did before.
+pub(crate) fn set_action(signal: i32, action: usize) -> usize {
+    // SAFETY: the action is one of the kernel's own, or the one that this process had.
+    unsafe { libc::signal(signal, action) }
+}
+
 /// Lets this process have as many descriptors as it may.
 pub(crate) fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);

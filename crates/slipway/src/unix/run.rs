@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use slipway_layer::{About, Kind, Rules, Store, View};
-use slipway_unix::{Outcome, Program, start};
+use slipway_unix::{FileLimit, Outcome, Program, start};
 
 use super::args::UnixOptions;
 use super::{ROOT, name, own};
@@ -17,6 +17,7 @@ use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN};
 /// # Errors
 /// It could not be run.
 pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result<u8, Failure> {
+    let file_limit = &FileLimit::lift();
     let (command, args) = program.split_first().ok_or_else(|| Failure::usage("no command"))?;
     let below = store.with_below(&options.layer).map_err(own)?;
     let is_new = !options.read_only && (options.new.is_some() || options.layer.is_empty());
@@ -45,7 +46,14 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
         options,
         &below,
         top.as_deref(),
-        &Program { name: command, args, network: !options.no_network, contain: options.contain, net_only: options.net_only },
+        &Program {
+            name: command,
+            args,
+            network: !options.no_network,
+            contain: options.contain,
+            file_limit,
+            net_only: options.net_only,
+        },
     );
     let Some(top) = top else { return end(ran?.0, command) };
     let is_empty = || store.look_at(&top).is_ok_and(|layer| layer.is_empty());
