@@ -171,6 +171,9 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
         shield(|| _ = adopt(fd), || {});
     }
     let Some(hub) = table::listener(fd) else { return real() };
+    if flags(fd) & O_NONBLOCK != 0 {
+        return real();
+    }
     let mut given = 0;
     while given < TURNS {
         // Mostly the program has waited for it in another way.
@@ -178,7 +181,7 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
         if turn.is_some() && table::borrowed(fd, |fd| is_there(fd, &Process)) {
             return real();
         }
-        if flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+        if timeout(fd, libc::SO_RCVTIMEO) != 0 {
             break;
         }
         if turn.is_none() {

@@ -227,7 +227,10 @@ pub fn note_own_socket(fd: RawFd) {
 
 fn note(fd: RawFd, what: u8) {
     if let Some(used) = used_of(fd) {
-        forget(fd);
+        // Memory that is read first, and then written, is found by two faults.
+        if used.fetch_or(0, Relaxed) != 0 {
+            forget(fd);
+        }
         used.store(what, Relaxed);
         reach(fd);
     }
