@@ -11,6 +11,7 @@
 mod change;
 mod changes;
 mod checks;
+mod copies;
 mod copy;
 mod diff;
 mod keep;

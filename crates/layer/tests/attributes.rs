@@ -1,7 +1,7 @@
 //! Extended attributes of files that an ordinary user may not write or read. A program of its own: what forks shares locks with the child.
 
 use rustix::{
-    fs::{Mode, XattrFlags, lgetxattr, lsetxattr},
+    fs::{Mode, Timespec, Timestamps, UTIME_NOW, XattrFlags, lgetxattr, lsetxattr},
     io::Errno,
 };
 use slipway_layer::{Attribute, Kept, View};
@@ -9,8 +9,10 @@ use std::{
     cell::Cell,
     ffi::CStr,
     fs,
+    io::Write,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
+    time::{Duration, UNIX_EPOCH},
 };
 
 mod common;
@@ -127,6 +129,98 @@ fn a_copy_with_a_list_of_rights_that_forbids_to_write_has_all_attributes() {
     });
 }
 
+/// A file of root's that all may write, to be moved to a host's tree; none if this is not root.
+fn theirs() -> Option<tempfile::TempDir> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
+    fs::write(dir.path().join("a"), "theirs").expect("write");
+    let file = fs::File::options().write(true).open(dir.path().join("a")).expect("open");
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(1000)).expect("set time");
+    fs::set_permissions(dir.path().join("a"), PermissionsExt::from_mode(0o666)).expect("chmod");
+    Some(dir)
+}
+
+fn over_theirs(dir: &tempfile::TempDir, change: impl FnOnce(&Bench, &mut View)) -> Bench {
+    Bench::over(|host| fs::rename(dir.path().join("a"), host.join("a")).expect("rename"), change)
+}
+
+/// The time of the host's `a`, and its attribute.
+fn time_and_attribute(bench: &Bench) -> ((i64, i64), bool) {
+    let a = bench.host().join("a");
+    let stat = fs::metadata(&a).expect("stat");
+    ((stat.mtime(), stat.mtime_nsec()), lgetxattr(&a, "user.x", &mut [0_u8; 10][..]).is_ok())
+}
+
+#[test]
+fn another_users_file_that_was_only_opened_to_write_is_not_changed() {
+    let Some(dir) = theirs() else { return };
+    as_user(|| {
+        let bench = over_theirs(&dir, |bench, view| {
+            let found = view.find(&path("a")).expect("find");
+            view.copy_up(&found, false).expect("copy");
+            bench.put(view, "z", "new");
+            let changes = view.changes().expect("compare");
+            assert_eq!(changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>(), ["/z"]);
+        });
+        let old = time_and_attribute(&bench);
+        let kept = bench.keep(&mut || {});
+        assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+        assert_eq!(time_and_attribute(&bench), old);
+    });
+}
+
+#[test]
+fn another_users_file_gets_an_attribute_or_a_time_and_is_whole_meanwhile() {
+    for sets_time in [false, true] {
+        let Some(dir) = theirs() else { return };
+        as_user(|| {
+            let bench = over_theirs(&dir, |_, view| {
+                let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+                let times = Timestamps { last_access: now, last_modification: now };
+                let xattr = Attribute::SetXattr(c"user.x", b"new", XattrFlags::empty());
+                let attribute = if sets_time { Attribute::Times(&times) } else { xattr };
+                change(view, &attribute).expect("change");
+            });
+            let (old, _) = time_and_attribute(&bench);
+            let kept = bench.keep(&mut || assert_eq!(bench.text("a"), "theirs"));
+            assert!(matches!(kept, Ok(Kept::Done(1))), "{kept:?}");
+            let (new, has_attribute) = time_and_attribute(&bench);
+            assert_eq!((new > old, has_attribute), (sets_time, !sets_time));
+        });
+    }
+}
+
+#[test]
+fn an_attribute_that_was_set_before_a_death_is_taken_back_when_that_is_undone() {
+    as_user(|| {
+        let Some(bench) = with_attribute(0o600, |bench, view| {
+            fs::write(bench.host().join("0"), "old").expect("write");
+            bench.put(view, "0", "new");
+            set(view, c"user.x");
+            bench.put(view, "z", "new");
+        }) else {
+            return;
+        };
+        let mut replaced = fs::File::options().append(true).open(bench.host().join("0")).expect("open");
+        bench.die(|| bench.is_at("keep.commit") && state_of(&bench.host().join("b")).1[0] == "new");
+        // It died before it had noted that it was done.
+        let progress = bench.store.dir().join("l/keep.progress");
+        let text = fs::read_to_string(&progress).expect("read");
+        let (first, done) = text.split_once('\n').expect("a line");
+        assert!(first.contains("Writing") && done.contains("Done"), "{text}");
+        fs::write(&progress, format!("{first}\n")).expect("write");
+        // The step before it finds that somebody has changed what it had taken away.
+        replaced.write_all(b"er").expect("write");
+        bench.keep(&mut || {}).expect_err("it is undone");
+        assert_eq!(state_of(&bench.host().join("b")), (0o600, ["old", ""].map(String::from)));
+        assert_eq!(bench.text("0"), "older");
+        assert_clean(&bench.host());
+    });
+}
+
 #[test]
 fn who_may_set_a_list_of_rights() {
     let list = rights_list();
@@ -134,20 +228,12 @@ fn who_may_set_a_list_of_rights() {
         let set = change(view, &Attribute::SetXattr(c"system.posix_acl_access", &list, XattrFlags::empty()));
         [set, change(view, &Attribute::RemoveXattr(c"system.posix_acl_access"))]
     };
-    let theirs = rustix::process::geteuid().is_root().then(|| tempfile::tempdir().expect("directory"));
-    if let Some(dir) = &theirs {
-        fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).expect("chmod");
-        fs::write(dir.path().join("a"), "theirs").expect("write");
-        fs::set_permissions(dir.path().join("a"), PermissionsExt::from_mode(0o666)).expect("chmod");
-    }
+    let theirs = theirs();
     as_user(|| {
         let mut done = [Ok(()), Ok(())];
         with_attribute(0o444, |_, view| done = act(view));
         assert!(done == [Ok(()); 2] || done[0] == Err(Errno::OPNOTSUPP), "{done:?}");
         let Some(dir) = &theirs else { return };
-        Bench::over(
-            |host| fs::rename(dir.path().join("a"), host.join("a")).expect("rename"),
-            |_, view| assert_eq!(act(view), [Err(Errno::PERM); 2]),
-        );
+        over_theirs(dir, |_, view| assert_eq!(act(view), [Err(Errno::PERM); 2]));
     });
 }

@@ -337,7 +337,7 @@ fn attributes_that_were_removed_are_gone_from_a_file_with_several_names() {
 
 #[test]
 fn attributes_that_were_removed_are_back_when_that_is_undone() {
-    for number in 0..4 {
+    for number in 0..2 {
         let Some(bench) = with_attributes(0o600) else { return };
         let mode = fs::metadata(bench.host().join("b")).expect("stat").mode();
         bench.die_after("keep.commit", number);

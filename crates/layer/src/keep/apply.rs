@@ -2,10 +2,11 @@
 
 use super::{
     in_place::may_write,
-    plan::{Attributes, Journal, Op, Timed, identity, state, time},
+    plan::{Attributes, Journal, Op, Timed, identity, state},
     progress::Progress,
 };
 use crate::{
+    copies::time,
     copy::{self, At, copy_attributes, copy_linked, file_type, remove_tree, with_rights},
     log::Stamp,
     path::TreePath,

@@ -2,13 +2,13 @@
 
 use super::{
     apply::Steps,
-    linked::{SET_GROUP_ID, has_lost_group},
     plan::{Attributes, state},
     progress::State,
     rights::{has_mode, open_mode},
 };
 use crate::{
     change::log_error,
+    copies::{SET_GROUP_ID, has_lost_group, time},
     copy::{self, At, Xattrs, mode, set_mode, with_rights},
     diff::read_full,
     log::Stamp,
@@ -16,13 +16,18 @@ use crate::{
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, chownat, fstat, ftruncate, openat},
+    fs::{AtFlags, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, Uid, chownat, fstat, ftruncate, futimens, openat},
     io::Errno,
     process::geteuid,
 };
 
 /// Nobody waits at a FIFO that a file has become.
 const AS_IT_IS: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+const NOW: Timestamps = {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+};
 
 fn open_to_read(at: At<'_>) -> Result<OwnedFd, Errno> {
     openat(at.dir, at.name, OFlags::RDONLY | AS_IT_IS, Mode::empty())
@@ -86,9 +91,8 @@ impl Steps<'_> {
         let is_ours = match self.progress_of(step) {
             None | Some(State::Undone(_)) => false,
             Some(State::Done(stamp)) => stamp.is_still(&now),
-            Some(State::Writing) => {
-                !self.old(step).is_some_and(|old| old.is_still(&now)) && self.is_half_written(step, target, [new, old])?
-            }
+            // Where only attributes are written, it may look as before.
+            Some(State::Writing) => self.is_half_written(step, target, [new, old])?,
         };
         if !is_ours {
             return Ok(());
@@ -140,15 +144,23 @@ impl Steps<'_> {
             stat.st_gid = before.st_gid;
             stat.st_mode |= before.st_mode & SET_GROUP_ID;
         }
-        (self.step)();
-        ftruncate(target, 0)?;
-        (self.step)();
-        copy::copy_contents(source, target, stat.st_size.cast_unsigned())?;
-        (self.step)();
         let (from, to) = (self.host.beside(from)?, self.host.at(to));
+        // Who reads it meanwhile finds it whole then.
+        let is_alike = stat.st_size == before.st_size
+            && open_to_read(to).is_ok_and(|written| {
+                fstat(&written).is_ok_and(|now| now.st_ino == before.st_ino) && is_beginning(&written, source) == Ok(true)
+            });
+        (self.step)();
+        if !is_alike {
+            ftruncate(target, 0)?;
+            (self.step)();
+            copy::copy_contents(source, target, stat.st_size.cast_unsigned())?;
+            (self.step)();
+        }
         copy::remove_other_xattrs(from.at(), to);
         match copy::give_attributes(to, &stat, xattrs) {
-            // Another user's file that this one may write keeps its attributes.
+            // Another user's file that this one may write keeps its attributes, and its time is that of now.
+            Err(Errno::PERM) if is_alike && time(&stat) != time(&before) => futimens(target, &NOW)?,
             Ok(()) | Err(Errno::PERM) => {}
             Err(error) => return Err(error),
         }

@@ -2,11 +2,11 @@
 //! is written to it by one of the names that it had, also if that goes then.
 
 use super::{
-    plan::{Op, state, time},
+    plan::{Op, state},
     rights::{Closed, is_closed},
 };
 use crate::{
-    copy::{At, knows_xattr, may_give},
+    copy::At,
     log::Stamp,
     path::TreePath,
     store::Error,
@@ -15,7 +15,6 @@ use crate::{
 use rustix::{
     fs::{FileType, Mode, OFlags, Stat, fstatfs, openat},
     io::Errno,
-    process::{getegid, geteuid, getgroups},
 };
 use std::collections::{HashMap, HashSet};
 
@@ -26,16 +25,6 @@ type Identity = (u64, u64);
 pub(super) fn identity_of(stat: &Stat) -> Identity {
     let now = Stamp::new(stat, true);
     (now.dev, now.ino)
-}
-
-/// The bit of a mode that is lost with a group.
-pub(super) const SET_GROUP_ID: u32 = 0o2000;
-
-/// Whether a copy has this group because its user could not give it to that of the original.
-pub(super) fn has_lost_group(copy: u32, original: u32) -> bool {
-    let (user, group) = (geteuid(), getegid().as_raw());
-    let is_member = || getgroups().is_ok_and(|groups| groups.iter().any(|group| group.as_raw() == original));
-    !user.is_root() && copy == group && original != group && !is_member()
 }
 
 struct File {
@@ -175,26 +164,9 @@ impl<'a> Linked<'a> {
     }
 
     fn differs(&self, of: Identity, copy: &Found) -> Result<bool, Errno> {
-        let (file, mut copy) = (&self.files[&of], copy.clone());
-        if super::plan::is_of_another_user(&file.stat) {
-            // A copy could not be given to its owner.
-            (copy.stat.st_uid, copy.stat.st_gid) = (file.stat.st_uid, file.stat.st_gid);
-        }
-        if has_lost_group(copy.stat.st_gid, file.stat.st_gid) {
-            // Nor to its group, without which it can't have the mode.
-            copy.stat.st_gid = file.stat.st_gid;
-            copy.stat.st_mode |= file.stat.st_mode & SET_GROUP_ID;
-        }
-        if copy.stat.st_dev != file.stat.st_dev
-            && is_coarser(time(&copy.stat), nanoseconds_of_change(&copy.stat), time(&file.stat))
-        {
-            copy.stat.st_mtime_nsec = file.stat.st_mtime_nsec;
-        }
-        // Nor could it be given what only root gives, as capabilities, and what its file system doesn't know.
-        let at = self.view.at(copy.place, &copy.path);
-        let could_have = |name: &[u8]| may_give(name) && knows_xattr(at, name);
+        let file = &self.files[&of];
         let original = Found { path: file.name().clone(), place: Place::Host, stat: file.stat };
-        Ok(self.view.compare_by(&original, &copy, could_have)?.is_some())
+        Ok(self.view.compare_copy(&original, copy)?.is_some())
     }
 
     /// Has it written over its original: whether that gets its contents.
@@ -229,19 +201,6 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// Of the time at which a file was last changed, which nobody can set: no more digits than its file system knows.
-#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
-fn nanoseconds_of_change(stat: &Stat) -> i64 {
-    stat.st_ctime_nsec.cast_signed().into()
-}
-
-/// Whether a copy has its original's time (seconds, ns) as a file system does that knows fewer digits: as few as that of its last change has.
-fn is_coarser(copy: (i64, i64), change: i64, original: (i64, i64)) -> bool {
-    let units = (0..=9).map(|digits| 10_i64.pow(digits));
-    let unit = units.take_while(|unit| copy.1 % unit == 0 && change % unit == 0).last().unwrap_or(1);
-    copy.0 == original.0 && copy.1 == original.1 / unit * unit
-}
-
 /// Whether a file stays the same one when it is linked: overlayfs may make another one of that name then.
 fn keeps_number(file: At<'_>) -> Result<bool, Errno> {
     const OVERLAYFS: u64 = 0x794c_7630;
@@ -256,28 +215,5 @@ fn rank(view: &View, path: &TreePath, now: &Stat) -> Rank {
         Ok(found) if view.shown(&found).st_ino == now.st_ino => Rank::Stays,
         _ if view.find(&path.parent()).is_ok_and(|dir| dir.kind() == FileType::Directory) => Rank::Goes,
         _ => Rank::GoesWithDir,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_coarser;
-
-    #[test]
-    fn times_with_fewer_digits() {
-        let original = (5, 123_456_789);
-        for ns in [0, 100_000_000, 123_456_000, 123_456_700, 123_456_789] {
-            assert!(is_coarser((5, ns), 0, original), "{ns}");
-        }
-        for other in [(4, 0), (5, 200_000_000), (5, 123_456_788), (5, 123_457_000)] {
-            assert!(!is_coarser(other, 0, original), "{other:?}");
-        }
-        // A file system that knows hundreds of nanoseconds.
-        assert!(is_coarser((5, 123_456_700), 987_654_300, original));
-        assert!(is_coarser((5, 120_000_000), 987_654_300, (5, 120_000_012)));
-        // One that knows more than the time has was given that.
-        for ns in [0, 100_000_000, 123_456_000] {
-            assert!(!is_coarser((5, ns), 987_654_300, original), "{ns}");
-        }
     }
 }

@@ -5,6 +5,7 @@ use super::{
     rights::{self, Closed},
 };
 use crate::{
+    copies::{is_of_another_user, time},
     copy::{At, file_type},
     diff::{Change, Kind},
     log::Stamp,
@@ -352,17 +353,6 @@ fn is_in_place(view: &View, linked: &Linked<'_>, after: &Found, before: &Stat) -
         && after.kind() == FileType::RegularFile
         && is_copy
         && (before.st_nlink > 1 || is_of_another_user(before))
-}
-
-#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
-pub(super) fn time(stat: &Stat) -> (i64, i64) {
-    (stat.st_mtime.into(), stat.st_mtime_nsec.cast_signed().into())
-}
-
-/// Whether this user could not give a file that replaces it to its owner.
-pub(super) fn is_of_another_user(stat: &Stat) -> bool {
-    let user = rustix::process::geteuid().as_raw();
-    user != 0 && user != stat.st_uid
 }
 
 impl Attributes {
