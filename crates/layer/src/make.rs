@@ -86,7 +86,8 @@ impl View {
     /// # Errors
     /// Of open with O_CREAT and O_EXCL.
     pub fn create(&mut self, path: &TreePath, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // By these no link is followed, and F_GETFL doesn't say them.
+        let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         self.place(path, Node::Leaf, |at| openat(at.dir, at.name, flags, mode))
     }
 
