@@ -61,7 +61,7 @@ static int is_served_link(const struct found *found, u32 mode, u64 len) { return
 static long open_upper(const struct found *found, u64 flags) {
   struct {
     u64 flags, mode, resolve;
-  } how = {flags | O_NOFOLLOW | O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
+  } how = {flags | O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
   return gate(SYS_openat2, AT_FDCWD, (long)found->real, (long)&how, sizeof how, 0);
 }
 

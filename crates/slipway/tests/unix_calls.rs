@@ -591,3 +591,9 @@ fn a_child_in_the_same_memory_has_a_directory_of_its_own() {
     };
     assert_eq!(same(fill, &["./shares"]), "1 1 3 1 0\n");
 }
+
+#[test]
+fn what_is_opened_to_write_has_the_opens_flags() {
+    same(|dir| fs::write(dir.join("old"), "").expect("write"), &["/usr/bin/python3", "-c", "import fcntl, os
+for at in ['new', 'new', 'old', 'old']: print(*[oct(fcntl.fcntl(os.open(at, os.O_CREAT | flags), 3)) for flags in (1, 2, 0o2001, 0o1002)])"]);
+}

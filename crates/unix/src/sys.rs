@@ -3,6 +3,7 @@
 
 use rustix::{
     fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    fs::{Mode, OFlags, ResolveFlags, openat, openat2},
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
@@ -409,6 +410,15 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errn
 pub(crate) fn add_watch(fd: BorrowedFd<'_>, path: &CStr, mask: u32) -> Result<i64, Errno> {
     // SAFETY: reads the path.
     check(unsafe { libc::inotify_add_watch(fd.as_raw_fd(), path.as_ptr(), mask) }.into())
+}
+
+/// Opens what is no link, and is not reached over one, by flags that F_GETFL says afterwards.
+pub(crate) fn open_no_link(dir: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    match openat2(dir, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // openat knows more of them, and rules for containers may know it only.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => openat(dir, path, flags | OFlags::NOFOLLOW, Mode::empty()),
+        opened => opened,
+    }
 }
 
 /// What a signal does to this process from now on, and did before.

@@ -4,7 +4,7 @@ use super::{Answer, Reply, Server};
 use crate::{
     index::Index,
     names::{PATH_MAX, ProcLinks},
-    sys::by_proc,
+    sys::{by_proc, open_no_link},
     tasks::{Caller, read_bytes, read_string},
 };
 use rustix::{
@@ -236,7 +236,7 @@ impl Server {
                     return self.made(&found.path, false);
                 }
                 let found = self.view.find(&found.path)?;
-                self.hand_over(&found, flags | OFlags::NOFOLLOW, cloexec)
+                self.hand_over(&found, flags, cloexec)
             }
             FileType::Fifo | FileType::CharacterDevice if self.contain && writes && !self.is_own(found) => Err(Errno::ACCESS),
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
@@ -263,7 +263,7 @@ impl Server {
             }
             _ => {
                 self.record.opened(&found.path, kind);
-                self.hand_over(found, flags | OFlags::NOFOLLOW, cloexec)
+                self.hand_over(found, flags, cloexec)
             }
         }
     }
@@ -282,7 +282,7 @@ impl Server {
     /// A lease's holder gives it up first, and may need the server for that: so a thread waits.
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         let root = self.view.root(found.place);
-        let open = |flags| self.untraced(&found.path, || openat(root, found.path.relative(), flags, Mode::empty()));
+        let open = |flags| self.untraced(&found.path, || open_no_link(root, found.path.relative(), flags));
         if found.kind() != FileType::RegularFile || flags.contains(OFlags::NONBLOCK) {
             return Ok(Answer::Fd(open(flags)?, cloexec));
         }
