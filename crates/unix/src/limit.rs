@@ -23,7 +23,7 @@ impl FileLimit {
 
     /// Takes on what was given.
     pub(crate) fn restore(&self) {
-        let _ = setrlimit(Resource::Fsize, self.limit.clone());
+        let _ = setrlimit(Resource::Fsize, self.limit);
         sys::set_action(libc::SIGXFSZ, self.action);
     }
 }
