@@ -260,8 +260,8 @@ impl View {
     /// one that may write it.
     ///
     /// # Errors
-    /// EROFS; those of reading and writing files, also with `is_empty` where what is written in place when it is kept may not be read; EAGAIN as
-    /// in [`Self::open_to_read`].
+    /// EROFS; those of reading and writing files, also with `is_empty` where what is written in place when it is kept, or what has attributes, may
+    /// not be read; EAGAIN as in [`Self::open_to_read`].
     pub fn copy_up(&mut self, found: &Found, is_empty: bool) -> Result<(), Errno> {
         let top = self.top_index()?;
         let _up = self.elevate();
@@ -273,7 +273,8 @@ impl View {
         if found.place == Place::Layer(top) {
             return Ok(());
         }
-        if is_empty && self.is_kept_in_place(found) && !self.has_copy(found) {
+        let has_unreadable = || found.stat.st_mode & 0o400 == 0 && copy::has_user_xattrs(self.at(found.place, path));
+        if is_empty && (self.is_kept_in_place(found) || has_unreadable()) && !self.has_copy(found) {
             let at = self.at(found.place, path);
             accessat(at.dir, at.name, Access::READ_OK, AtFlags::EACCESS)?;
         }

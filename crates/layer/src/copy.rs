@@ -221,6 +221,11 @@ pub(crate) fn knows_xattr(at: At<'_>, name: &[u8]) -> bool {
     at.by_proc(|path| fs::lgetxattr(path, name, &mut [0_u8; 0][..])) != Err(Errno::OPNOTSUPP)
 }
 
+/// Whether a file has attributes that take the right to read it.
+pub(crate) fn has_user_xattrs(at: At<'_>) -> bool {
+    xattr_names(at).is_ok_and(|names| names.iter().any(|name| name.starts_with(b"user.")))
+}
+
 fn xattr_names(at: At<'_>) -> Result<BTreeSet<Vec<u8>>, Errno> {
     let mut names = vec![0_u8; 64 << 10];
     let len = at.by_proc(|path| fs::llistxattr(path, &mut names[..]))?;

@@ -129,6 +129,21 @@ fn a_copy_with_a_list_of_rights_that_forbids_to_write_has_all_attributes() {
     });
 }
 
+#[test]
+fn what_may_not_be_read_loses_no_attributes_by_being_cut() {
+    as_user(|| {
+        let bench = with_attribute(0o200, |bench, view| {
+            fs::remove_file(bench.host().join("b")).expect("remove");
+            let found = view.find(&path("a")).expect("find");
+            assert_eq!(view.copy_up(&found, true), Err(Errno::ACCESS));
+            bench.put(view, "z", "new");
+        });
+        let Some(bench) = bench else { return };
+        bench.keep(&mut || {}).expect("keep");
+        assert_eq!(state_of(&bench.host().join("a")), (0o200, ["old", ""].map(String::from)));
+    });
+}
+
 /// A file of root's that all may write, to be moved to a host's tree; none if this is not root.
 fn theirs() -> Option<tempfile::TempDir> {
     if !rustix::process::geteuid().is_root() {
