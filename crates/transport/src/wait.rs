@@ -130,34 +130,54 @@ pub fn poll(
     let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
     // And what another thread changes in it shows in the kernel's set.
     let _in_sets: SmallVec<[_; 1]> = sets().map(|(_, set)| set.enter()).collect();
-    // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
-    let ready: SmallVec<[usize; 4]> =
-        sets().filter(|(at, set)| entries[*at].events & READABLE != 0 && set.ready_within()).map(|(at, _)| at).collect();
-    let timeout = if ready.is_empty() { timeout } else { Some(Duration::ZERO) };
-    let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
-    let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
-    let mut next = streams().map(|(at, _)| at).peekable();
-    for (i, entry) in entries.iter().enumerate() {
-        if next.next_if_eq(&i).is_none() {
-            others.push(PollEntry { revents: 0, ..*entry });
-        }
-    }
+    let deadline = timeout.map(|timeout| now().saturating_add(nanos(timeout)));
     let mut kernel = Serving { hubs: &hubs, kernel };
-    if members.is_empty() { kernel.poll(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut kernel) }?;
-    let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
-    let mut others = others.iter();
-    let mut count = 0;
-    for (i, entry) in entries.iter_mut().enumerate() {
-        entry.revents = match next.next_if(|(at, _)| *at == i) {
-            Some((_, member)) => member.got.bits() as i16,
-            None => others.next().map_or(0, |other| other.revents),
-        };
-        if ready.contains(&i) {
-            entry.revents |= entry.events & READABLE;
+    let mut left = timeout;
+    loop {
+        // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
+        let asked = |at: usize| entries[at].events & READABLE != 0;
+        let ready: SmallVec<[usize; 4]> = sets().filter(|(at, set)| asked(*at) && set.ready_within()).map(|(at, _)| at).collect();
+        let timeout = if ready.is_empty() { left } else { Some(Duration::ZERO) };
+        let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
+        let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
+        let mut next = streams().map(|(at, _)| at).peekable();
+        for (i, entry) in entries.iter().enumerate() {
+            if next.next_if_eq(&i).is_none() {
+                others.push(PollEntry { revents: 0, ..*entry });
+            }
         }
-        count += usize::from(entry.revents != 0);
+        if members.is_empty() {
+            kernel.poll(&mut others, timeout)
+        } else {
+            wait(&mut members, &mut others, timeout, &mut kernel)
+        }?;
+        let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
+        let mut others = others.iter();
+        for (i, entry) in entries.iter_mut().enumerate() {
+            entry.revents = match next.next_if(|(at, _)| *at == i) {
+                Some((_, member)) => member.got.bits() as i16,
+                None => others.next().map_or(0, |other| other.revents),
+            };
+            if ready.contains(&i) {
+                entry.revents |= entry.events & READABLE;
+            }
+        }
+        let mut misled = false;
+        for (at, set) in sets().filter(|(at, _)| !ready.contains(at)) {
+            let entry = &mut entries[at];
+            if entry.revents & READABLE != 0 && !set.ready_within() && set.quieten() {
+                let mut again = [PollEntry { revents: 0, ..*entry }];
+                kernel.poll(&mut again, Some(Duration::ZERO))?;
+                entry.revents = again[0].revents;
+                misled |= entry.revents == 0;
+            }
+        }
+        let count = entries.iter().filter(|entry| entry.revents != 0).count();
+        if count > 0 || !misled || left == Some(Duration::ZERO) {
+            return Ok(count);
+        }
+        left = deadline.map(|deadline| Duration::from_nanos(deadline.saturating_sub(now())));
     }
-    Ok(count)
 }
 
 fn member<'a>(stream: &'a Stream, entry: &PollEntry) -> Member<'a> {

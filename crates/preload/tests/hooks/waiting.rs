@@ -12,7 +12,9 @@ use slipway_transport::status::Transport;
 
 use crate::support::{
     Fd, Server,
-    calls::{Answer, call, errno, good, outcome, pipe, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
+    calls::{
+        Answer, call, errno, good, outcome, pipe, poll, read_once, read_up_to, ready, set_nonblocking, until_asleep, write_all,
+    },
     connection::watch,
     hooked,
     watchdog::Step,
@@ -354,8 +356,6 @@ fn an_epoll_set_can_be_polled() {
         let c = server.connection();
         let set = epoll_set();
         watch(set, c.client, EPOLLIN as u32, 1);
-        // A set that was just made may say once that it is ready when it isn't.
-        epoll(set, 0);
         assert_eq!(ready(set, POLLIN), 0);
         for _ in 0..300 {
             let fd = c.server;
@@ -367,6 +367,46 @@ fn an_epoll_set_can_be_polled() {
             assert_eq!(read_up_to(c.client, 1), b"x");
             writer.join().expect("the writer");
         }
+        call!(close(set));
+    });
+}
+
+#[test]
+fn a_polled_set_is_ready_only_for_what_is_there() {
+    hooked(|| {
+        let _step = Step::begin("a polled set in which nothing is");
+        let server = Server::listen();
+        let c = server.connection();
+        let set = epoll_set();
+        watch(set, c.client, EPOLLIN as u32, 1);
+        for events in [EPOLLIN, EPOLLIN | EPOLLET, EPOLLIN | libc::EPOLLONESHOT] {
+            let mut event = libc::epoll_event { events: events as u32, u64: 1 };
+            good(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.client, &raw mut event)));
+            assert_eq!(ready(set, POLLIN), 0);
+            write_all(c.server, b"x");
+            assert_eq!(ready(set, POLLIN), POLLIN);
+            // Read without a word from the set.
+            assert_eq!((read_up_to(c.client, 1), ready(set, POLLIN)), (b"x".to_vec(), 0));
+        }
+        let ((tell, told), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+        let sleeper = thread::spawn(move || {
+            tell.send(call!(syscall(libc::SYS_gettid))).expect("a listener");
+            let told = poll(&[(set, POLLIN)], -1);
+            tell.send(0).expect("a listener");
+            let _ = wait.recv();
+            told
+        });
+        let thread = told.recv().expect("its number");
+        until_asleep(thread);
+        good(call!(epoll_ctl(set, libc::EPOLL_CTL_DEL, c.client, std::ptr::null_mut())));
+        write_all(c.server, b"x");
+        until_asleep(thread);
+        assert_eq!(told.try_recv(), Err(mpsc::TryRecvError::Empty), "of a connection that was taken out");
+        watch(set, c.client, EPOLLIN as u32, 2);
+        assert_eq!(told.recv(), Ok(0));
+        drop(go);
+        assert_eq!(sleeper.join().expect("the sleeper"), Ok(vec![POLLIN]));
+        assert_eq!(epoll(set, 0), [(2, EPOLLIN as u32)]);
         call!(close(set));
     });
 }

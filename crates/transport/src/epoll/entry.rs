@@ -12,6 +12,9 @@ pub const EDGES: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::RDHUP)
     .union(epoll::EventFlags::ET);
 
+/// Of those, room on the socket.
+pub const ROOM: epoll::EventFlags = epoll::EventFlags::OUT;
+
 /// EPOLLET.
 pub const EDGE: u32 = 1 << 31;
 /// EPOLLONESHOT.
@@ -56,6 +59,8 @@ pub struct Entry {
     pub active: bool,
     /// The kernel's set tells of the line's doorbell.
     pub at_door: bool,
+    /// The kernel's set is not asked for [`ROOM`]: see [`super::polled`].
+    pub deaf: bool,
     /// EPOLL_CTL_DEL took it out of the program's sight. The kernel's set keeps it, so that adding it again needs no call.
     pub dormant: bool,
     /// The connection is undecided, and the kernel's set has it as the program registered it.
@@ -117,6 +122,7 @@ impl Entry {
             line_tag,
             active: false,
             at_door: false,
+            deaf: false,
             dormant: false,
             away: false,
             behind: false,
@@ -197,6 +203,11 @@ impl Entry {
     /// asks for both edges at once, as nginx does, would hear a bell for each request that its peer reads. A send that finds no space arms by itself.
     fn rings_for(&self) -> PollFlags {
         if self.events & EDGE == 0 || self.was_blocked() { self.want() } else { self.want() - PollFlags::OUT }
+    }
+
+    /// Whether room on the socket is what it waits for.
+    pub fn needs_room(&self) -> bool {
+        self.stream.kernel_interest(self.want()).contains(PollFlags::OUT)
     }
 
     /// Arms the peer's bell for what the set rests on: one that the set hears.

@@ -7,6 +7,7 @@
 
 mod deferred;
 mod entry;
+mod polled;
 mod wait;
 
 pub use deferred::UNSEEN;
@@ -499,23 +500,6 @@ impl EpollSet {
         if self.is_slept_in() {
             let _ = rustix::io::write(self.kick.load().as_fd(), &1u64.to_ne_bytes());
         }
-    }
-
-    /// The office whose gate the set has, for a program that waits for the set itself.
-    pub fn office(&self) -> Option<Arc<Office>> {
-        locked(&self.state).office.clone()
-    }
-
-    /// Whether the set would report something of a stream now, or must be asked again when the
-    /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
-    pub fn ready_within(&self) -> bool {
-        self.expose();
-        self.begin_waiting();
-        let mut state = locked(&self.state);
-        state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
-            entry.arm();
-            entry.stirs()
-        })
     }
 }
 

@@ -117,7 +117,7 @@ impl EpollSet {
 
     /// What this thread has activated and does not wait for any more, those that sleep in the set wait for: its bells ring again, or they are
     /// told of what is there.
-    fn leave_to_others(&self) {
+    pub(super) fn leave_to_others(&self) {
         self.tell_others();
         if self.is_slept_in() {
             let all_rest = self.lie_down(&mut locked(&self.state));
@@ -453,6 +453,7 @@ impl EpollSet {
         active.retain(|fd| {
             let Some(entry) = state.entry(*fd) else { return false };
             if !entry.rests() {
+                self.ask_for_room(entry);
                 entry.arm();
             }
             if entry.stirs() {
