@@ -3,7 +3,7 @@
 use crate::{
     epoll, linger,
     real::{fail, real, shield, uncancelled},
-    room::made,
+    room::{are_left, made},
     table,
 };
 use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, F_SETOWN, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
@@ -116,7 +116,7 @@ unsafe extern "C" fn closefrom(first: c_int) {
 
 fn copied(old: c_int, new: c_int) -> c_int {
     if new >= 0 && old != new {
-        if !table::is_shared_set(old) {
+        if !are_left() && !table::is_shared_set(old) {
             // What is registered by one number is waited for by the other: both are to be the same set.
             shield(|| drop(epoll::set_or_new(old)), || {});
         }

@@ -16,9 +16,26 @@ real! {
 /// All connections go back to their sockets, and nobody finds the hubs any more.
 fn leave() {
     leave_all();
+    // With what they have of the hubs, before those end.
+    for fd in table::used() {
+        if matches!(table::get(fd), Some(Slot::Set(set)) if set.leave()) {
+            table::leave(fd);
+        }
+    }
     for fd in table::used() {
         match table::get(fd) {
-            Some(Slot::Stream(stream)) => stream.watch_no_more(),
+            // Kept for good: their ends make calls, in whichever thread has them last.
+            Some(Slot::Stream(stream)) => {
+                stream.watch_no_more();
+                if stream.is_plain() && !stream.line_socket().is_open() {
+                    table::leave(fd);
+                }
+                std::mem::forget(stream);
+            }
+            Some(Slot::Plain(client)) => {
+                table::leave(fd);
+                std::mem::forget(client);
+            }
             Some(Slot::Listener(hub)) => {
                 hub.give_up();
                 table::leave(fd);

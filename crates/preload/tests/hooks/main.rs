@@ -11,6 +11,7 @@
 //! * [`left`]: what is on its way when a connection ends, or the kernel moves it.
 //! * [`references`]: sockets that others have before they connect.
 //! * [`raw`]: calls by number, and past the C library.
+//! * [`filters`]: programs that filter their system calls.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`signals`]: signals for what comes.
@@ -22,6 +23,7 @@ mod capacity;
 mod descriptors;
 mod execs;
 mod fallbacks;
+mod filters;
 mod forks;
 mod heirs;
 mod interrupts;

@@ -7,7 +7,7 @@ use std::{os::fd::BorrowedFd, thread};
 
 use crate::support::{
     Fd, Server,
-    calls::{call, child, close_all, errno, good, join, read_up_to, ready, write_all},
+    calls::{call, close_all, errno, good, read_up_to, ready, write_all},
     connection::{Connection, watch},
     hooked, hooked_with,
     watchdog::Step,
@@ -218,65 +218,5 @@ fn a_program_with_a_ring_of_io_uring_stays_on_its_sockets() {
         after.exchange();
         assert_eq!(server.transports(), [Transport::Socket; 2]);
         call!(close(ring as i32));
-    });
-}
-
-/// Calls that the hooks make, and a program of reads and writes does not.
-const FORBIDDEN: [libc::c_long; 13] = [
-    libc::SYS_recvmsg,
-    libc::SYS_sendmsg,
-    libc::SYS_recvfrom,
-    libc::SYS_sendto,
-    libc::SYS_ppoll,
-    libc::SYS_accept4,
-    libc::SYS_memfd_create,
-    libc::SYS_ftruncate,
-    libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
-    libc::SYS_fcntl,
-    libc::SYS_prlimit64,
-    libc::SYS_sched_yield,
-];
-
-#[test]
-fn a_program_that_filters_its_calls_is_left_to_itself() {
-    use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_SET_MODE_FILTER, SYS_seccomp};
-    let by_prctl =
-        |program: *const libc::sock_fprog| call!(prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, program, 0, 0));
-    let by_number = |program: *const libc::sock_fprog| call!(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program)) as i32;
-    let statement = |code, value| call!(BPF_STMT(code as u16, value));
-    let filtered = |set: &dyn Fn(*const libc::sock_fprog) -> i32| {
-        let server = Server::listen();
-        let c = server.connection();
-        assert_eq!(server.transports(), [Transport::Ring]);
-        write_all(c.server, b"before");
-        // What libseccomp asks is no filter.
-        assert_eq!(call!(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, 0)), -1);
-        assert_eq!(server.transports(), [Transport::Ring]);
-        let mut steps = vec![statement(BPF_LD | BPF_W | BPF_ABS, 0)];
-        for number in FORBIDDEN {
-            steps.push(call!(BPF_JUMP((BPF_JMP | BPF_JEQ | BPF_K) as u16, number as u32, 0, 1)));
-            steps.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_KILL_PROCESS));
-        }
-        steps.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_ALLOW));
-        assert_eq!(call!(prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), 0);
-        assert_eq!(set(&libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() }), 0);
-        assert_eq!(read_up_to(c.client, 6), b"before");
-        let client = server.connect();
-        let accepted = call!(accept(server.listener, std::ptr::null_mut(), std::ptr::null_mut()));
-        for each in [c, Connection { client, server: accepted }] {
-            for _ in 0..200 {
-                write_all(each.client, b"?");
-                assert_eq!(read_up_to(each.server, 1), b"?");
-                write_all(each.server, b"!");
-                assert_eq!(read_up_to(each.client, 1), b"!");
-            }
-        }
-        true
-    };
-    hooked(|| {
-        let _step = Step::begin("a filter");
-        join(child(|| filtered(&by_prctl)));
-        join(child(|| filtered(&by_number)));
     });
 }

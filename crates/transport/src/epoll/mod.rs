@@ -7,6 +7,7 @@
 
 mod deferred;
 mod entry;
+mod left;
 mod polled;
 mod wait;
 

@@ -1,0 +1,133 @@
+//! Programs that filter their system calls (seccomp).
+
+use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPOLLIN, SECCOMP_SET_MODE_FILTER, SYS_seccomp, c_long};
+use slipway_transport::status::Transport;
+use std::ptr;
+
+use crate::{
+    support::{
+        Server,
+        calls::{call, child, close_all, good, join, read_up_to, write_all},
+        connection::{Connection, watch},
+        hooked,
+        watchdog::Step,
+    },
+    waiting::{epoll, epoll_set},
+};
+
+/// Calls that the hooks make, and a program of reads and writes does not.
+const FORBIDDEN: [c_long; 13] = [
+    libc::SYS_recvmsg,
+    libc::SYS_sendmsg,
+    libc::SYS_recvfrom,
+    libc::SYS_sendto,
+    libc::SYS_ppoll,
+    libc::SYS_accept4,
+    libc::SYS_memfd_create,
+    libc::SYS_ftruncate,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_fcntl,
+    libc::SYS_prlimit64,
+    libc::SYS_sched_yield,
+];
+
+/// A filter without these calls, which `set` sets.
+fn forbid(numbers: &[c_long], set: &dyn Fn(*const libc::sock_fprog) -> i32) {
+    let statement = |code, value| call!(BPF_STMT(code as u16, value));
+    let mut steps = vec![statement(BPF_LD | BPF_W | BPF_ABS, 0)];
+    for number in numbers {
+        steps.push(call!(BPF_JUMP((BPF_JMP | BPF_JEQ | BPF_K) as u16, *number as u32, 0, 1)));
+        steps.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_KILL_PROCESS));
+    }
+    steps.push(statement(BPF_RET | BPF_K, libc::SECCOMP_RET_ALLOW));
+    assert_eq!(call!(prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), 0);
+    assert_eq!(set(&libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() }), 0);
+}
+
+fn by_number(flags: libc::c_ulong, program: *const libc::sock_fprog) -> i32 {
+    call!(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program)) as i32
+}
+
+#[test]
+fn a_program_that_filters_its_calls_is_left_to_itself() {
+    let by_prctl =
+        |program: *const libc::sock_fprog| call!(prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, program, 0, 0));
+    let filtered = |set: &dyn Fn(*const libc::sock_fprog) -> i32| {
+        let server = Server::listen();
+        let c = server.connection();
+        assert_eq!(server.transports(), [Transport::Ring]);
+        write_all(c.server, b"before");
+        // What libseccomp asks is no filter.
+        assert_eq!(call!(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, 0)), -1);
+        assert_eq!(server.transports(), [Transport::Ring]);
+        forbid(&FORBIDDEN, set);
+        assert_eq!(read_up_to(c.client, 6), b"before");
+        let client = server.connect();
+        let accepted = call!(accept(server.listener, ptr::null_mut(), ptr::null_mut()));
+        for each in [c, Connection { client, server: accepted }] {
+            for _ in 0..200 {
+                write_all(each.client, b"?");
+                assert_eq!(read_up_to(each.server, 1), b"?");
+                write_all(each.server, b"!");
+                assert_eq!(read_up_to(each.client, 1), b"!");
+            }
+        }
+        true
+    };
+    hooked(|| {
+        let _step = Step::begin("a filter");
+        join(child(|| filtered(&by_prctl)));
+        join(child(|| filtered(&|program| by_number(0, program))));
+    });
+}
+
+/// What the C library calls for epoll_wait(3) and close(3) is not this.
+const NOT_ITS_OWN: &[c_long] = &[
+    libc::SYS_getpid,
+    libc::SYS_epoll_pwait2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_pwait,
+];
+
+#[test]
+fn its_epoll_sets_are_left_to_the_kernel() {
+    hooked(|| {
+        let _step = Step::begin("a filter beside a set");
+        join(child(|| {
+            let server = Server::listen();
+            let (set, c, idle) = (epoll_set(), server.connection(), server.connection());
+            watch(set, server.listener, EPOLLIN as u32, 1);
+            watch(set, c.server, EPOLLIN as u32, 2);
+            watch(set, idle.server, (EPOLLIN | libc::EPOLLONESHOT) as u32, 3);
+            let turn = || {
+                write_all(c.client, b"?");
+                assert_eq!(epoll(set, -1), [(2, EPOLLIN as u32)]);
+                assert_eq!(read_up_to(c.server, 1), b"?");
+            };
+            turn();
+            // It has reported, and doesn't again.
+            write_all(idle.client, b"!");
+            assert_eq!(epoll(set, -1), [(3, EPOLLIN as u32)]);
+            assert_eq!(read_up_to(idle.server, 1), b"!");
+            turn();
+            forbid(&[&FORBIDDEN, NOT_ITS_OWN].concat(), &|program| by_number(0, program));
+            write_all(idle.client, b"!");
+            for _ in 0..20 {
+                turn();
+                assert_eq!(epoll(set, 0), []);
+            }
+            let mut event = libc::epoll_event { events: EPOLLIN as u32, u64: 4 };
+            good(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, idle.server, &raw mut event)));
+            assert_eq!(epoll(set, -1), [(4, EPOLLIN as u32)]);
+            let client = server.connect();
+            let mut told = epoll(set, -1);
+            told.sort_unstable();
+            assert_eq!(told, [(1, EPOLLIN as u32), (4, EPOLLIN as u32)]);
+            let accepted = good(call!(accept(server.listener, ptr::null_mut(), ptr::null_mut()))) as i32;
+            watch(set, accepted, EPOLLIN as u32, 5);
+            close_all([idle.server, accepted, client, c.server, set]);
+            true
+        }));
+    });
+}
