@@ -7,15 +7,30 @@ use crate::{
     table::{self, Slot},
 };
 use libc::{PR_SET_SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_SET_MODE_STRICT};
-use std::ffi::{c_int, c_long, c_ulong};
+use std::{
+    ffi::{c_int, c_long, c_ulong},
+    time::{Duration, Instant},
+};
 
 real! {
     fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int;
 }
 
+/// How long threads that were woken by the end of their line get to be back in calls of the program's own. One that sleeps on its socket is not woken.
+const GRACE: Duration = Duration::from_millis(10);
+
+/// Threads that slept on a connection are awake by now, and make calls that a filter for them, too (SECCOMP_FILTER_FLAG_TSYNC), may forbid.
+fn await_sleepers() {
+    let (start, is_slept_on) = (Instant::now(), |slot| matches!(slot, Slot::Stream(stream) if stream.is_slept_on()));
+    while start.elapsed() < GRACE && table::used().filter_map(table::get).any(is_slept_on) {
+        rustix::thread::sched_yield();
+    }
+}
+
 /// All connections go back to their sockets, and nobody finds the hubs any more.
 fn leave() {
     leave_all();
+    await_sleepers();
     // With what they have of the hubs, before those end.
     for fd in table::used() {
         if matches!(table::get(fd), Some(Slot::Set(set)) if set.leave()) {

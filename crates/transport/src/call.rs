@@ -43,6 +43,8 @@ struct Blocking<'a> {
     stream: &'a Stream,
     fd: BorrowedFd<'a>,
     naps: bool,
+    /// The call may be the kernel's, where the connection goes to its socket for good: it has moved nothing, and waits without an end.
+    leaves: bool,
 }
 
 impl Blocking<'_> {
@@ -72,9 +74,14 @@ impl Kernel for Blocking<'_> {
     fn restarts(&mut self) -> bool {
         self.kernel.restarts()
     }
+
+    fn leaves(&self) -> bool {
+        self.leaves && self.stream.is_plain()
+    }
 }
 
-/// Waits until `stream` is ready for `want`, as a blocking call on its socket would, which has moved so many bytes.
+/// Waits until `stream` is ready for `want`, as a blocking call on its socket would, which has moved so many bytes. `CANCELED`: from here on the call is the
+/// kernel's alone, as [`Kernel::leaves`] says.
 fn block(
     stream: &Stream,
     fd: BorrowedFd<'_>,
@@ -87,8 +94,8 @@ fn block(
     loop {
         let timeout = end.map(|end| Duration::from_nanos(end.saturating_sub(now())));
         let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
-        let naps = want == PollFlags::OUT;
-        match wait(&mut members, &mut [], timeout, &mut Blocking { kernel: &mut kernel, stream, fd, naps }) {
+        let (naps, leaves) = (want == PollFlags::OUT, end.is_none() && moved == 0);
+        match wait(&mut members, &mut [], timeout, &mut Blocking { kernel: &mut kernel, stream, fd, naps, leaves }) {
             Ok(0) => return Err(Errno::AGAIN),
             Ok(_) => return Ok(()),
             Err(Errno::AGAIN) => {
@@ -202,8 +209,11 @@ pub fn receive(
                     continue;
                 }
                 let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
-                if let Err(error) = block(stream, fd, PollFlags::IN, end, total.bytes, program) {
-                    return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
+                match block(stream, fd, PollFlags::IN, end, total.bytes, program) {
+                    Ok(()) => {}
+                    Err(_) if total.bytes > 0 => return Ok(Some(total)),
+                    Err(Errno::CANCELED) => return Ok(None),
+                    Err(error) => return Err(error),
                 }
             }
             Err(_) if total.bytes > 0 => return Ok(Some(total)),
@@ -260,6 +270,7 @@ pub fn send(
         match result {
             Ok(()) => {}
             Err(_) if sent > 0 => return Ok(Some(sent)),
+            Err(Errno::CANCELED) => return Ok(None),
             Err(error) => {
                 if error == Errno::PIPE && flags & MSG_NOSIGNAL == 0 {
                     program.raise_sigpipe();

@@ -59,6 +59,11 @@ pub trait Kernel {
 
     /// After `INTR`: whether the handlers of the signals that came all let an interrupted call go on (SA_RESTART). If so, those are forgotten.
     fn restarts(&mut self) -> bool;
+
+    /// Whether the wait ends here (`CANCELED`), as what it waits for is the kernel's alone from now on. It has looked, and makes no other call before that.
+    fn leaves(&self) -> bool {
+        false
+    }
 }
 
 /// What a descriptor is that is not the kernel's alone.
@@ -238,6 +243,9 @@ pub fn wait(
     let mut waits = 0;
     let mut crowded = 0;
     loop {
+        if kernel.leaves() {
+            return Err(Errno::CANCELED);
+        }
         // On their sockets the kernel tells all, and the wait asks it.
         let ready = if members.iter().all(|m| m.stream.is_undecided()) { 0 } else { look(members, None) };
         if ready > 0 {
@@ -444,8 +452,10 @@ fn sleep(
     drop(asleep);
     let (answers, mut bells) = entries[others.len()..].split_at(members.len());
     let mut lying = lying.into_iter();
-    for (member, line) in members.iter().zip(&lines) {
+    for (member, line) in members.iter().zip(lines) {
         let rang = line.is_some() && bells.split_off_first().is_some_and(|bell| bell.revents != 0);
+        // Before this thread counts as awake: it may be the last that has the line.
+        drop(line);
         if rang && alone.is_some() {
             member.stream.hear_alone();
         }

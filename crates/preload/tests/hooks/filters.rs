@@ -1,13 +1,16 @@
 //! Programs that filter their system calls (seccomp).
 
-use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPOLLIN, SECCOMP_SET_MODE_FILTER, SYS_seccomp, c_long};
+use libc::{
+    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPOLLIN, SECCOMP_FILTER_FLAG_TSYNC, SECCOMP_SET_MODE_FILTER,
+    SYS_seccomp, c_long,
+};
 use slipway_transport::status::Transport;
-use std::ptr;
+use std::{ptr, sync::mpsc, thread};
 
 use crate::{
     support::{
         Server,
-        calls::{call, child, close_all, good, join, read_up_to, write_all},
+        calls::{call, child, close_all, good, join, read_up_to, until_asleep, write_all},
         connection::{Connection, watch},
         hooked,
         watchdog::Step,
@@ -127,6 +130,37 @@ fn its_epoll_sets_are_left_to_the_kernel() {
             let accepted = good(call!(accept(server.listener, ptr::null_mut(), ptr::null_mut()))) as i32;
             watch(set, accepted, EPOLLIN as u32, 5);
             close_all([idle.server, accepted, client, c.server, set]);
+            true
+        }));
+    });
+}
+
+#[test]
+fn threads_that_sleep_are_back_in_their_own_calls() {
+    hooked(|| {
+        let _step = Step::begin("a filter beside sleepers");
+        join(child(|| {
+            let server = Server::listen();
+            let c = server.connection();
+            let (client, listener) = (c.client, server.listener);
+            let (tell, told) = mpsc::channel();
+            let number = tell.clone();
+            let reader = thread::spawn(move || {
+                let _ = number.send(call!(syscall(libc::SYS_gettid)));
+                read_up_to(client, 20)
+            });
+            let acceptor = thread::spawn(move || {
+                let _ = tell.send(call!(syscall(libc::SYS_gettid)));
+                good(call!(accept(listener, ptr::null_mut(), ptr::null_mut())))
+            });
+            told.iter().take(2).for_each(until_asleep);
+            forbid(&FORBIDDEN, &|program| by_number(SECCOMP_FILTER_FLAG_TSYNC, program));
+            for _ in 0..20 {
+                write_all(c.server, b"x");
+            }
+            assert_eq!(reader.join().expect("the reader"), [b'x'; 20]);
+            server.connect();
+            acceptor.join().expect("the acceptor");
             true
         }));
     });

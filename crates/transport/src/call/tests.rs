@@ -106,6 +106,17 @@ fn a_blocking_call_waits_and_one_that_must_not_does_not() {
 }
 
 #[test]
+fn a_call_that_sleeps_when_its_connection_goes_to_its_socket_is_the_kernels() {
+    let ends = blocking();
+    let goes = || {
+        assert!(ends.server.0.give_up(ends.server.1.as_fd()) && ends.server.0.is_plain());
+        Ok(0)
+    };
+    let sleeps: Sleeps<'_> = vec![Box::new(goes)];
+    assert_eq!(ends.take(0, 9, &Fake { sleeps: sleeps.into(), ..Fake::default() }), Ok(None));
+}
+
+#[test]
 fn a_receive_that_waits_before_there_is_a_line_is_one_call_of_the_kernel() {
     let (stream, socket, peer) = quiet();
     stream.set_nonblocking(false);

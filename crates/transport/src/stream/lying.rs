@@ -116,6 +116,11 @@ impl Stream {
         (lying, set)
     }
 
+    /// Whether a thread sleeps on the bell, or is on its way out.
+    pub fn is_slept_on(&self) -> bool {
+        !self.state.common.sleepers.if_none(|| {})
+    }
+
     /// As [`Stream::lie_down`], before the flags are armed; and whether it is the first.
     pub(crate) fn enter(&self, want: PollFlags, frame: usize) -> (Lying<'_>, bool) {
         if want.intersects(OUTPUT) {
