@@ -108,6 +108,11 @@ fn offer_at(fd: c_int, inherited: bool) {
         let early = early(fd);
         table::put(fd, Slot::Listener(Arc::clone(&hub)));
         early.iter().for_each(|early| early.become_listener(&hub));
+        // All may have been left meanwhile, and this one overlooked.
+        if room::are_left() {
+            hub.give_up();
+            table::leave(fd);
+        }
     }
 }
 
