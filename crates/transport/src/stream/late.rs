@@ -199,11 +199,11 @@ mod tests {
         let Ends { client: (client, _x), server: (server, _y) } = ends();
         // Another thread has taken the answer meanwhile.
         server.receiving_ended();
-        client.attend_for_answer();
+        drop(client.attend_for_answer());
         let queued = || rustix::io::ioctl_fionread(client.line_socket()).expect("a socket");
         assert_eq!(queued(), 1);
         client.state.common.phase.store(phase::OFFERED, Relaxed);
-        client.attend_for_answer();
+        drop(client.attend_for_answer());
         assert_eq!(queued(), 0);
     }
 

@@ -12,7 +12,7 @@ use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{
     ring::{RxCursor, TxCursor},
     segment::Segment,
-    sync::Ordering::Relaxed,
+    sync::{ForkGuard, Ordering::Relaxed},
 };
 use std::{
     collections::VecDeque,
@@ -189,10 +189,12 @@ impl Stream {
     }
 
     /// Takes messages off the line's socket until the answer to a client's offer is there, and none more: a bell may be for another thread then, which sleeps.
-    pub(super) fn attend_for_answer(&self) {
+    /// As long as the guard is held no other thread takes it.
+    pub(super) fn attend_for_answer(&self) -> ForkGuard<'_, Mail> {
         let mut mail = locked(&self.mail);
         let is_over = || !self.line_alive() || !self.awaits_answer();
         let _ = (0..MOST_HEARD).find(|_| is_over() || self.hear(&mut mail, true) == Took::Nothing);
+        mail
     }
 
     /// As [`Stream::attend`]. Nothing stays behind: the line ends.

@@ -386,10 +386,9 @@ impl Stream {
         }
         self.keep_hub();
         if self.role == Role::Client && self.is_undecided() {
-            if may_wait {
-                self.attend_for_answer();
-            }
+            let mail = may_wait.then(|| self.attend_for_answer());
             self.decide(phase::PLAIN);
+            drop(mail);
         }
     }
 
@@ -412,7 +411,7 @@ impl Stream {
         }
         let (looks, after) = (self.offer.fetch_add(1, Relaxed), Settings::get().after);
         if looks.is_multiple_of(LOOK) || after == 0 {
-            self.attend_for_answer();
+            drop(self.attend_for_answer());
         }
         if looks > u64::from(after.max(16) * PATIENCE) && self.awaits_answer() {
             self.withdraw();
