@@ -26,6 +26,8 @@ mod cursor;
 pub mod descriptor;
 pub mod epoch;
 #[cfg(not(loom))]
+pub mod options;
+#[cfg(not(loom))]
 pub mod pace;
 #[cfg(not(loom))]
 pub mod packet;

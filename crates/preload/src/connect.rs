@@ -55,7 +55,9 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
     let Some(endpoint) = (unsafe { endpoint(address, length) }) else { return real() };
     waiting(|| {
         let settings = Settings::get();
-        let fresh = table::is_fresh_socket(fd);
+        // Where it is not used first, there is no other moment to ask for its options.
+        let is_fresh = || settings.after != 0 && table::is_fresh_socket(fd);
+        let fresh = is_fresh();
         // What is in an epoll set before it connects stays the kernel's, if the set counts on its events.
         let early = early(fd);
         let plain = || {
@@ -94,7 +96,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length:
             && !table::is_known(fd)
             && let Some(stream) = shield(|| table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0)), || None)
         {
-            if !table::is_fresh_socket(fd) {
+            if !is_fresh() {
                 for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
                     stream.set_timeout(receive, timeout(fd, name));
                 }

@@ -207,7 +207,7 @@ pub fn follow_signals(fd: c_int, stream: &Stream) {
             if !wanted && !stream.signals() {
                 return;
             }
-            stream.offer_now();
+            table::borrowed(fd, |fd| stream.offer_now(fd));
             let line = stream.line_socket();
             let line = line.as_fd().as_raw_fd();
             // Of `struct f_owner_ex`.

@@ -8,7 +8,7 @@ use crate::{
     process::begin,
     real::{fail, real, shield, waiting},
     room::{self, made},
-    socket::{bound_to, capacity, endpoint, flags, hide_name, inherits_need, is_stream_socket, option, peer, timeout},
+    socket::{blank_name, bound_to, capacity, endpoint, flags, hide_name, is_stream_socket, option, peer, timeout},
     table::{self, Slot},
 };
 use libc::{O_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK, sockaddr, sockaddr_un, socklen_t};
@@ -19,6 +19,7 @@ use slipway_transport::{
     endpoint::Endpoint,
     hub::{Accepted, Hub},
     ports::office::Office,
+    rendezvous::PREFIX,
     report,
     settings::Settings,
 };
@@ -202,8 +203,8 @@ fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
     real()
 }
 
-/// After the real accept gave `new` from `fd`, a client whose socket has a `name`.
-fn accepted(fd: c_int, new: c_int, name: impl Fn() -> Option<Endpoint>, nonblocking: bool) {
+/// After the real accept gave `new` from `fd`, a client whose socket has this abstract `name`.
+fn accepted(fd: c_int, new: c_int, name: Option<&[u8]>, nonblocking: bool) {
     shield(
         || {
             let Some(hub) = table::listener(fd) else { return };
@@ -219,9 +220,7 @@ fn accepted(fd: c_int, new: c_int, name: impl Fn() -> Option<Endpoint>, nonblock
                 table::put(new, Slot::Stream(stream));
                 return;
             }
-            let plain = is_input(new) || hub.needs_kernel(|| inherits_need(new)) || !room::for_line(new);
-            let name = name();
-            let name = name.as_ref().and_then(Endpoint::abstract_name);
+            let plain = is_input(new) || table::borrowed(new, |new| hub.needs_kernel(new)) || !room::for_line(new);
             table::put(
                 new,
                 match table::borrowed(new, |x| hub.accepted(x, name, nonblocking, plain)) {
@@ -264,9 +263,18 @@ unsafe fn accept_by(
         let is_whole = !address.is_null() && used <= space;
         // SAFETY: as above; the kernel has filled it in.
         let name = || if is_whole { unsafe { endpoint(address, used) } } else { peer(new) };
+        // Only where it is of use: of others, nobody knows the name.
+        let name = table::listener(fd).and_then(|_| name());
+        let name = name.as_ref().and_then(Endpoint::abstract_name);
         accepted(fd, new, name, nonblocking);
         // SAFETY: as above.
-        unsafe { hide_name(address, length, space) };
+        unsafe {
+            if name.is_some_and(|name| name.starts_with(PREFIX)) {
+                blank_name(address, length, space);
+            } else {
+                hide_name(address, length, space);
+            }
+        }
     }
     new
 }

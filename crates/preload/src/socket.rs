@@ -2,7 +2,7 @@
 
 use crate::{real::real, table};
 use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t, timeval};
-use slipway_transport::{endpoint::Endpoint, rendezvous::PREFIX};
+use slipway_transport::{endpoint::Endpoint, options, rendezvous::PREFIX};
 use std::{
     ffi::{OsStr, c_int, c_void},
     os::unix::ffi::OsStrExt,
@@ -82,20 +82,31 @@ pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity
     unsafe {
         let Some(name) = unix_name(address, (*length).min(capacity)) else { return };
         if name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX)) {
-            // Programs look at the name without its length, too.
-            let bytes = name.len();
-            address.cast::<u8>().add(NAME).write_bytes(0, bytes);
-            *length = size_of::<sa_family_t>() as socklen_t;
+            blank_name(address, length, capacity);
         }
+    }
+}
+
+/// As [`hide_name`], of a name that is known to be an offer's, however much of it is there.
+///
+/// # Safety
+/// As there.
+pub unsafe fn blank_name(address: *mut sockaddr, length: *mut socklen_t, capacity: socklen_t) {
+    if address.is_null() || length.is_null() {
+        return;
+    }
+    // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
+    unsafe {
+        let there = (*length).min(capacity) as usize;
+        // Programs look at the name without its length, too.
+        address.cast::<u8>().wrapping_add(NAME).write_bytes(0, there.saturating_sub(NAME));
+        *length = size_of::<sa_family_t>() as socklen_t;
     }
 }
 
 /// A socket option that is an integer.
 pub fn option(fd: c_int, name: c_int) -> Option<c_int> {
-    let (mut value, mut size) = (0 as c_int, size_of::<c_int>() as socklen_t);
-    // SAFETY: the two out parameters are as getsockopt(2) wants them.
-    let done = unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size) };
-    (done == 0).then_some(value)
+    table::borrowed(fd, |fd| slipway_fabric::options::option(fd, name))
 }
 
 /// A time-out of a socket in microseconds; 0 is none.
@@ -118,16 +129,7 @@ pub fn is_stream_socket(fd: c_int) -> bool {
 
 /// Whether an option is set that only the kernel can honour.
 pub fn needs_kernel(fd: c_int) -> bool {
-    is_set(fd, &KERNEL_ONLY)
-}
-
-/// Whether such an option is set of `fd`, which was just accepted, and has those of its listening socket.
-pub fn inherits_need(fd: c_int) -> bool {
-    is_set(fd, &KERNEL_ONLY[..INHERITED])
-}
-
-fn is_set(fd: c_int, options: &[(c_int, c_int)]) -> bool {
-    options.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
+    table::borrowed(fd, options::needs_kernel)
 }
 
 pub fn flags(fd: c_int) -> c_int {
@@ -172,23 +174,6 @@ unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut
     unsafe { name_by(next::getpeername, fd, address, length) }
 }
 
-/// Options that change what a receive returns in ways that only the kernel does, with the value that they have at first.
-const KERNEL_ONLY: [(c_int, c_int); 6] = [
-    (libc::SO_PASSCRED, 0),
-    (libc::SO_PASSSEC, 0),
-    (SO_PASSPIDFD, 0),
-    (SO_PASSRIGHTS, 1),
-    (libc::SO_PEEK_OFF, -1),
-    (libc::SO_RCVLOWAT, 1),
-];
-
-/// So many of them an accepted socket has from its listening one.
-const INHERITED: usize = 4;
-
-const SO_PASSPIDFD: c_int = 76;
-/// Linux 6.16: whether descriptors are let in.
-const SO_PASSRIGHTS: c_int = 83;
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is setsockopt(2)'s.
@@ -202,7 +187,9 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
 /// The program has set a socket option of `fd`, of as many bytes at `value`, which the kernel has read.
 fn option_set(fd: c_int, name: c_int, value: *const c_void, length: socklen_t) {
     table::note_option(fd);
-    if let Some(hub) = table::listener(fd) {
+    if options::is_inherited(name)
+        && let Some(hub) = table::listener(fd)
+    {
         hub.option_set();
     }
     if let Some(stream) = table::stream(fd) {
@@ -213,7 +200,7 @@ fn option_set(fd: c_int, name: c_int, value: *const c_void, length: socklen_t) {
                 let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
                 stream.set_timeout(receive, micros(time));
             }
-        } else if KERNEL_ONLY.iter().any(|(only, _)| *only == name) {
+        } else if options::is_kernel_only(name) {
             table::give_back(fd, &stream);
         }
     }

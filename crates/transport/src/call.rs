@@ -157,7 +157,7 @@ fn receive_waiting(
     if !waits || !stream.is_quiet() {
         return None;
     }
-    let result = stream.receive_waiting(|| program.receive(fd, to))?;
+    let result = stream.receive_waiting(fd, || program.receive(fd, to))?;
     Some(result.map(|bytes| Received { bytes, ..Received::default() }))
 }
 
@@ -191,6 +191,13 @@ pub fn receive(
     let (is_bare, mut waits) = (how.bare && !peek, stream.was_waited_for());
     loop {
         let waited = if waits && is_bare { receive_waiting(stream, fd, rest, flags, program) } else { None };
+        // The kernel has waited as long as it was to, or not at all, if the hooks have not seen O_NONBLOCK or a time-out set.
+        if let Some(Err(error)) = waited {
+            if error == Errno::AGAIN {
+                stream.follow_flag(fd);
+            }
+            return Err(error);
+        }
         match waited.unwrap_or_else(|| stream.receive(fd, rest, how)) {
             Ok(got) if !all => return Ok(Some(got)),
             Ok(got) => {

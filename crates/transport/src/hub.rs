@@ -7,6 +7,7 @@ use crate::{
     gate::{Gate, INHERITED, MOST_FOREIGN, MOST_WAITING},
     ledger::{Ledger, LedgerEntry, alive},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear_words, send_message},
+    options::inherits_need,
     pool::UNKNOWN,
     ports::{end::End, office::Office},
     rendezvous::token_of,
@@ -45,8 +46,8 @@ pub struct Hub {
     sets: ForkMutex<Vec<Weak<EpollSet>>>,
     state: ForkMutex<State>,
     ledger: Arc<Ledger>,
-    /// One more than [`Family::options`](crate::ledger::Family) was when an accepted socket needed the kernel for none of the options that it has from the listening one.
-    options_seen: AtomicU32,
+    /// 1: an accepted socket needed the kernel for none of the options that it has from the listening one.
+    needs_nothing: AtomicU32,
     /// Connections that this process has accepted.
     accepted: AtomicU32,
 }
@@ -160,8 +161,8 @@ impl Hub {
         let ledger = Ledger::new(Settings::get().clients)?;
         let (sets, state) = (ForkMutex::default(), ForkMutex::default());
         let (process, user) = (std::process::id(), geteuid().as_raw());
-        let (options_seen, accepted) = Default::default();
-        let hub = Self { name, display, path, inherited, process, user, gate, sets, state, ledger, options_seen, accepted };
+        let (needs_nothing, accepted) = Default::default();
+        let hub = Self { name, display, path, inherited, process, user, gate, sets, state, ledger, needs_nothing, accepted };
         Ok(Arc::new(hub))
     }
 
@@ -232,22 +233,19 @@ impl Hub {
         }
     }
 
-    /// This process has set an option of the listening socket.
+    /// This process has set an option of the listening socket that connections have from it.
     pub fn option_set(&self) {
-        self.ledger.family().options.fetch_add(1, Relaxed);
+        self.ledger.family().option_set.store(1, Relaxed);
     }
 
-    /// Whether what is accepted has an option from the listening socket that only the kernel can honour, as `asks` finds out: once, and again when a process of
-    /// the server has set one.
-    pub fn needs_kernel(&self, asks: impl FnOnce() -> bool) -> bool {
-        let now = self.ledger.family().options.load(Relaxed).wrapping_add(1);
-        if self.options_seen.load(Relaxed) == now {
+    /// Whether `fd`, which was just accepted, has an option from the listening socket that only the kernel can honour. Once one was set, each connection is asked,
+    /// as it has those of the moment at which its client connected.
+    pub fn needs_kernel(&self, fd: BorrowedFd<'_>) -> bool {
+        if self.needs_nothing.load(Relaxed) != 0 && self.ledger.family().option_set.load(Relaxed) == 0 {
             return false;
         }
-        let needs = asks();
-        if !needs {
-            self.options_seen.store(now, Relaxed);
-        }
+        let needs = inherits_need(fd);
+        self.needs_nothing.store((!needs).into(), Relaxed);
         needs
     }
 

@@ -26,8 +26,8 @@ pub struct Family {
     heir: AtomicU32,
     /// 1 once the server has forked: then any of its processes may accept.
     forked: AtomicU32,
-    /// How often one of them has set an option of the listening socket.
-    pub options: AtomicU32,
+    /// 1 once one of them has set an option of the listening socket that connections have from it.
+    pub option_set: AtomicU32,
     /// Clients on shared memory, and the bytes of their segments; the dead among them count until somebody looks.
     clients: AtomicU32,
     bytes: AtomicU64,

@@ -30,6 +30,7 @@ pub mod hub;
 pub mod lazy_timer;
 pub mod ledger;
 pub mod line;
+pub mod options;
 pub mod pool;
 pub mod ports;
 mod public;

@@ -138,6 +138,10 @@ impl Reserved {
     pub fn aside(fd: OwnedFd) -> io::Result<Self> {
         let limits = Limits::now();
         let (limit, number) = (limits.own, fd.as_raw_fd());
+        // The limit may have been set where nobody saw it: what it leaves is looked at anew.
+        if !limits.has_room_above() {
+            PLENTY.store(0, Relaxed);
+        }
         if limit <= MANY && number >= limit as RawFd {
             return Self::marked(fd, None);
         }

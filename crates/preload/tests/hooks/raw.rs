@@ -8,7 +8,7 @@ use std::{os::fd::BorrowedFd, thread};
 use crate::support::{
     Fd, Server,
     calls::{call, close_all, errno, good, read_up_to, ready, write_all},
-    connection::{Connection, watch},
+    connection::{Connection, connect, socket, watch},
     hooked, hooked_with,
     watchdog::Step,
 };
@@ -67,6 +67,22 @@ fn a_descriptor_that_no_hook_sees_closed() {
             });
         }
         call!(close(set));
+    });
+}
+
+#[test]
+fn an_option_that_no_hook_sees_set() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "all"), ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("setsockopt by its number");
+        let name = format!("\0slipway-unseen-option-{}", std::process::id()).into_bytes();
+        let server = Server::listen_at(&name);
+        let (client, on) = (socket(), 1);
+        assert_eq!(call!(syscall(libc::SYS_setsockopt, client, libc::SOL_SOCKET, libc::SO_PASSCRED, &raw const on, 4)), 0);
+        good(connect(client, &name));
+        let c = Connection { client, server: server.accept() };
+        (0..200).for_each(|_| c.exchange());
+        assert_eq!(server.transports(), [Transport::Socket]);
+        close_all([c.client, c.server]);
     });
 }
 

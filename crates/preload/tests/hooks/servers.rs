@@ -8,7 +8,7 @@ use slipway_transport::status::{ServerStatus, Transport};
 use crate::support::{
     Fd, Server,
     calls::{call, child, errno, good, join, pipe, poll, read_up_to, write_all},
-    connection::{address, connect, socket},
+    connection::{Connection, address, connect, socket},
     hooked_with, messages,
     watchdog::Step,
 };
@@ -498,9 +498,18 @@ fn what_a_listening_socket_is_told_counts_for_those_that_it_accepts() {
         let off: c_int = 0;
         good(call!(setsockopt(server.listener, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
         let again = server.fresh_connection();
-        let all = [&before, &after, &again];
+        // What counts is what it was told when they connect.
+        let queued = [0, 1].map(|set: c_int| {
+            good(call!(setsockopt(server.listener, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const set).cast(), 4)));
+            let client = socket();
+            good(connect(client, &unused("inherited")));
+            client
+        });
+        let queued = queued.map(|client| Connection { client, server: server.accept() });
+        let all = [&before, &after, &again, &queued[0], &queued[1]];
         all.iter().for_each(|c| (0..200).for_each(|_| c.exchange()));
-        assert_eq!(server.transports(), [Transport::Ring, Transport::Socket, Transport::Ring]);
+        let (ring, socket) = (Transport::Ring, Transport::Socket);
+        assert_eq!(server.transports(), [ring, socket, ring, ring, socket]);
         all.iter().for_each(|c| crate::support::calls::close_all([c.client, c.server]));
     });
 }

@@ -136,12 +136,12 @@ fn a_receive_that_waits_before_there_is_a_line_is_one_call_of_the_kernel() {
         while !stream.was_waited_for() {
             std::thread::yield_now();
         }
-        stream.get_line_if_none_sleeps();
+        stream.get_line_if_none_sleeps(socket.as_fd());
         assert!(stream.is_quiet());
         put(b"late");
         assert_eq!(waits.join().expect("a receive"), Ok(Some(b"late".to_vec())));
     });
-    stream.get_line_if_none_sleeps();
+    stream.get_line_if_none_sleeps(socket.as_fd());
     assert!(!stream.is_quiet());
     assert_eq!(stream.bytes_on_socket(), 9);
 }

@@ -15,7 +15,7 @@ use slipway_fabric::{
     segment::{Segment, segment_size},
     sync::{AtomicU32, Ordering::Relaxed},
 };
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Bytes that count as one use.
 const USE: usize = 4096;
@@ -25,8 +25,8 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 
 impl Stream {
     /// Counts a receive or a send of so many bytes on the socket, which may be the one after which the connection gets its line
-    /// or its segment.
-    pub(super) fn count_use(&self, bytes: usize) {
+    /// or its segment. `fd` is a descriptor of the socket.
+    pub(super) fn count_use(&self, fd: BorrowedFd<'_>, bytes: usize) {
         let hears = || self.state.common.phase.load(Relaxed) == phase::HEARD;
         if !self.is_quiet() && !hears() {
             return;
@@ -34,7 +34,7 @@ impl Stream {
         let uses = 1 + u32::try_from(bytes / USE).unwrap_or(u32::MAX - 1);
         let used = self.used.fetch_add(uses, Relaxed).saturating_add(uses);
         if self.is_quiet() && used >= self.due.load(Relaxed) {
-            self.get_line(used);
+            self.get_line(fd, used);
         }
         if hears() && used >= Settings::get().after {
             self.grant();

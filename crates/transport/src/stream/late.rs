@@ -6,13 +6,22 @@
 //! sends and receives, and mostly the same. Each end counts the bytes of the stream from the beginning, so that it may move at any of them.
 
 use super::{PATIENCE, Role, Stream, locked, state::phase};
-use crate::{descriptor::Reserved, hub::Hub, ledger::LedgerEntry, line::TOKEN, rendezvous::Address, settings::Settings};
+use crate::{
+    descriptor::Reserved,
+    hub::Hub,
+    ledger::LedgerEntry,
+    line::TOKEN,
+    options::{needs_kernel, timeouts},
+    rendezvous::Address,
+    settings::Settings,
+};
 use slipway_fabric::{
     credentials::Credentials,
     sync::Ordering::{Relaxed, SeqCst},
 };
 use std::{
     io,
+    os::fd::BorrowedFd,
     sync::{Arc, Weak},
 };
 
@@ -86,16 +95,16 @@ impl Stream {
     }
 
     /// A client offers now, if it has not: for a program that must hear bells.
-    pub fn offer_now(&self) {
+    pub fn offer_now(&self, fd: BorrowedFd<'_>) {
         if self.role == Role::Client && self.is_quiet() {
-            self.get_line(0);
+            self.get_line(fd, 0);
         }
     }
 
     /// Gets the line, if that can be: no other process has the connection, no thread sleeps that would not hear the line, and the program waits by the
     /// hooks.
     #[cold]
-    pub(super) fn get_line(&self, used: u32) {
+    pub(super) fn get_line(&self, fd: BorrowedFd<'_>, used: u32) {
         let after = Settings::get().after;
         // For the next time: one that does not find it looks more and more seldom.
         self.due.store(used.saturating_add((used.saturating_sub(after)).max(1)), Relaxed);
@@ -111,7 +120,12 @@ impl Stream {
             }
             let mut waits = self.role == Role::Server;
             let (line, then) = match &*prospect {
+                // The hooks may not have seen what was set before it connected.
+                Some(Prospect::Client { .. }) if needs_kernel(fd) => (None, phase::PLAIN),
                 Some(Prospect::Client { to, listener }) => {
+                    let [receive, send] = timeouts(fd);
+                    self.set_timeout(true, receive);
+                    self.set_timeout(false, send);
                     let line = to.offer(*listener);
                     waits = matches!(&line, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
                     (line.ok(), phase::OFFERED)
@@ -193,6 +207,7 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::stream::pair::{Ends, ends, quiet};
+    use std::os::fd::AsFd;
 
     #[test]
     fn whoever_looks_for_an_answer_leaves_bells_to_those_that_sleep() {
@@ -210,12 +225,12 @@ mod tests {
     #[test]
     fn what_another_thread_has_decided_stays() {
         for decided in [phase::GRANTED, phase::OFFERED, phase::PLAIN] {
-            let (stream, _socket, _peer) = quiet();
+            let (stream, socket, _peer) = quiet();
             // The other one has used up how the line is got.
             *locked(&stream.prospect) = None;
             stream.waited.store(1, Relaxed);
             stream.state.common.phase.store(decided, Relaxed);
-            stream.get_line(0);
+            stream.get_line(socket.as_fd(), 0);
             assert_eq!(stream.state.common.phase.load(Relaxed), decided);
             assert_eq!(stream.stay_plain(), decided == phase::OFFERED);
             assert_eq!(stream.state.common.phase.load(Relaxed) == phase::GRANTED, decided == phase::GRANTED);

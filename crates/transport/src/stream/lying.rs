@@ -6,7 +6,7 @@ use super::{
     mail::SLEEPERS_GRACE,
     now,
     ready::{INPUT, OUTPUT, ask_kernel},
-    state::EndState,
+    state::{EndState, phase},
 };
 use crate::{descriptor::Reserved, line::LONGEST};
 use rustix::event::PollFlags;
@@ -28,6 +28,8 @@ struct Bed {
     frame: usize,
     /// What it waits for.
     want: PollFlags,
+    /// It was to count what the kernel gives it.
+    counts: bool,
     state: Shared<EndState>,
 }
 
@@ -41,8 +43,17 @@ pub fn get_up_at_last(frame: usize) {
         if gone { beds.pop() } else { None }
     };
     while let Some(bed) = BEDS.try_with(take).ok().flatten() {
+        if bed.counts {
+            lose_count(&bed.state);
+        }
         leave(&bed.state, bed.want, || {});
     }
+}
+
+/// A thread that left the kernel's receive may have got bytes that nobody has counted: the connection stays on its socket. Called while it counts as a
+/// sleeper, so that no other has got the line.
+fn lose_count(state: &EndState) {
+    let _ = state.common.phase.compare_exchange(phase::QUIET, phase::PLAIN, Relaxed, Relaxed);
 }
 
 /// One that waits for `want` is a sleeper no longer; `last` is run by the last. How many are left.
@@ -62,6 +73,8 @@ pub struct Lying<'a> {
     /// If the thread has noted where it lies.
     frame: Option<usize>,
     rang: bool,
+    /// It is to count what the kernel gives it.
+    counts: bool,
 }
 
 impl Lying<'_> {
@@ -74,8 +87,16 @@ impl Lying<'_> {
         crowded
     }
 
+    /// What the kernel gave it is counted.
+    pub fn counted(&mut self) {
+        self.counts = false;
+    }
+
     fn leave(&self) -> u32 {
-        let Self { stream, want, frame, rang } = *self;
+        let Self { stream, want, frame, rang, counts } = *self;
+        if counts {
+            lose_count(&stream.state);
+        }
         let is_counted = frame.is_none_or(|frame| {
             let take = |beds: &RefCell<Vec<Bed>>| {
                 let mut beds = beds.try_borrow_mut().ok()?;
@@ -123,16 +144,25 @@ impl Stream {
 
     /// As [`Stream::lie_down`], before the flags are armed; and whether it is the first.
     pub(crate) fn enter(&self, want: PollFlags, frame: usize) -> (Lying<'_>, bool) {
+        self.enter_as(want, frame, false)
+    }
+
+    /// As [`Stream::enter`], for a receive whose bytes are counted before the thread gets up.
+    pub(crate) fn enter_to_count(&self, frame: usize) -> Lying<'_> {
+        self.enter_as(INPUT, frame, true).0
+    }
+
+    fn enter_as(&self, want: PollFlags, frame: usize, counts: bool) -> (Lying<'_>, bool) {
         if want.intersects(OUTPUT) {
             self.state.common.writers.fetch_add(1, Relaxed);
         }
         let first = self.state.common.sleepers.enter();
         let note = |beds: &RefCell<Vec<Bed>>| {
-            beds.try_borrow_mut().ok()?.push(Bed { frame, want, state: self.state.clone() });
+            beds.try_borrow_mut().ok()?.push(Bed { frame, want, counts, state: self.state.clone() });
             Some(frame)
         };
         let frame = BEDS.try_with(note).ok().flatten();
-        (Lying { stream: self, want, frame, rang: false }, first)
+        (Lying { stream: self, want, frame, rang: false, counts }, first)
     }
 
     /// Leaves that state. How many others are left.
@@ -214,7 +244,7 @@ mod tests {
         line,
         stream::{
             How,
-            pair::{Asked, Ends, Itself, ends},
+            pair::{Asked, Ends, Itself, ends, quiet},
         },
         wait::{Kernel, Member, PollEntry, wait},
     };
@@ -235,6 +265,28 @@ mod tests {
         assert_eq!(client.send(x.as_fd(), &[IoSlice::new(b"x")], &[]), Ok(1));
         let got = server.receive(y.as_fd(), &mut [IoSliceMut::new(&mut [0; 8])], How::default());
         assert_eq!(got.map(|got| got.bytes), Ok(1));
+    }
+
+    #[test]
+    fn a_connection_whose_bytes_nobody_may_have_counted_stays_on_its_socket() {
+        // A thread that is cancelled in the kernel's receive.
+        let (cancelled, socket, _peer) = quiet();
+        let unwinds = || cancelled.receive_waiting(socket.as_fd(), || std::panic::resume_unwind(Box::new(())));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(unwinds)).is_err());
+        assert!(cancelled.is_plain());
+        // One whose handler jumps out of it, and that waits again.
+        let (left, socket, _peer) = quiet();
+        std::mem::forget(left.enter_to_count(0));
+        assert!(left.is_quiet());
+        get_up_at_last(0);
+        assert!(left.is_plain());
+        // And one that has counted.
+        let (counted, socket, _peer) = {
+            drop((socket, _peer));
+            quiet()
+        };
+        assert_eq!(counted.receive_waiting(socket.as_fd(), || Ok(1)), Some(Ok(1)));
+        assert!(counted.is_quiet());
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub(crate) fn quiet() -> (Stream, OwnedFd, OwnedFd) {
 
 impl Stream {
     /// As a call does after which the connection has been used long enough; one for which no offer is found stays on its socket.
-    pub(crate) fn get_line_if_none_sleeps(&self) {
-        self.get_line(u32::MAX);
+    pub(crate) fn get_line_if_none_sleeps(&self, fd: BorrowedFd<'_>) {
+        self.get_line(fd, u32::MAX);
     }
 
     /// What was received over the socket, as this end counts it.

@@ -88,7 +88,7 @@ impl Stream {
         let bytes = self.count_quietly(&result.as_ref().map(|got| got.bytes).map_err(|error| *error));
         drop(change);
         if let Some(bytes) = bytes {
-            self.count_use(bytes);
+            self.count_use(fd, bytes);
             if !self.is_quiet() {
                 drop(guard);
                 self.tell_sets();
@@ -99,22 +99,27 @@ impl Stream {
 
     /// As [`Stream::receive_quietly`] where the call waits, of bytes alone: `wait` is the kernel's whole call. Until its bytes are counted the thread counts as a
     /// sleeper, so that no other gets the line. Nobody waits with the lock held.
-    pub fn receive_waiting(&self, wait: impl FnOnce() -> Result<usize, Errno>) -> Option<Result<usize, Errno>> {
+    pub fn receive_waiting(
+        &self,
+        fd: BorrowedFd<'_>,
+        wait: impl FnOnce() -> Result<usize, Errno>,
+    ) -> Option<Result<usize, Errno>> {
         let place = 0;
         let frame = (&raw const place).addr();
         get_up_at_last(frame);
-        let (lying, _) = self.enter(PollFlags::IN, frame);
+        let mut lying = self.enter_to_count(frame);
         if !self.is_quiet() {
             return None;
         }
         self.note_wait();
         let result = wait();
-        let guard = self.lock_receiving(None);
+        let guard = self.lock_receiving(Some(fd));
         let bytes = self.count_quietly(&result);
         drop(guard);
+        lying.counted();
         lying.get_up(false);
         if let Some(bytes) = bytes {
-            self.count_use(bytes);
+            self.count_use(fd, bytes);
             self.tell_sets();
         }
         Some(result)
@@ -205,7 +210,7 @@ impl Stream {
                 self.receive_behind(fd, to, how, &mut got);
             }
             add(&self.counts.received, got.bytes as u64);
-            self.count_use(got.bytes);
+            self.count_use(fd, got.bytes);
         }
         if got.bytes == 0 && got.descriptors.is_empty() && self.drained(fd) && self.reports_reset(fd) {
             return Err(Errno::CONNRESET);

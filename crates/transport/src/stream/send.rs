@@ -73,7 +73,7 @@ impl Stream {
             add(&tx.socket_bytes, bytes as u64);
             drop(change);
             add(&self.counts.sent, bytes as u64);
-            self.count_use(bytes);
+            self.count_use(fd, bytes);
             if !self.is_quiet() {
                 drop(guard);
                 self.tell_sets();
@@ -119,7 +119,7 @@ impl Stream {
         match result {
             Ok(n) => {
                 add(&self.counts.sent, n as u64);
-                self.count_use(n);
+                self.count_use(fd, n);
                 self.counts.note(self.state.rx.mode.load(Relaxed), tx.mode.load(Relaxed));
             }
             Err(Errno::AGAIN) => tx.count_blocked(),

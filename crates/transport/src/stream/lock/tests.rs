@@ -145,7 +145,7 @@ fn a_child_waits_for_no_thread_of_its_parents() {
         server.attend();
         client.stay_plain();
         server.alert_sets();
-        server.get_line(0);
+        server.get_line(ends.server.1.as_fd(), 0);
         client.send(ends.client.1.as_fd(), &[IoSlice::new(b"x")], &[ends.client.1.as_fd()]) == Ok(1)
     };
     server.before_fork();
