@@ -35,6 +35,14 @@ impl Endpoint {
         }
     }
 
+    /// A number that two of them seldom have in common.
+    pub fn hash(&self) -> u64 {
+        match self {
+            Self::Path(path) | Self::Bound(path, ..) => hash(path.as_os_str().as_bytes()),
+            Self::Abstract(name) => hash(name),
+        }
+    }
+
     /// The name of its hub in the runtime directory. Both ends find the same: a path by the file that it leads to, so that
     /// links and relative paths don't matter. None if there is no such file.
     pub fn hub_name(&self) -> Option<String> {

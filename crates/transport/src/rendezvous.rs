@@ -30,6 +30,7 @@ use rustix::{
 use slipway_fabric::{
     credentials::{self, Credentials},
     runtime::Named,
+    sync::{AtomicU32, Ordering::Relaxed},
 };
 use std::{
     io,
@@ -55,8 +56,33 @@ pub struct Address {
 #[derive(Debug)]
 pub struct Offer {
     to: Address,
+    unused: &'static AtomicU32,
     /// Of one that offers before it connects.
     line: Option<Reserved>,
+}
+
+/// Connections of this process that ended, one after the other, before they were used enough for an offer: a place for each endpoint, or for a few.
+static UNUSED: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
+
+/// After so many of them a process makes its connections to an endpoint without an offer in mind, but for one in so many.
+const MANY_UNUSED: u32 = 64;
+const TRIES_ONE_IN: u32 = 16;
+
+/// A connection that was not used enough for an offer, until it [was](Unused::was_used). It counts when it ends.
+#[derive(Debug)]
+pub struct Unused(&'static AtomicU32);
+
+impl Unused {
+    /// One that goes on: those that come may, too.
+    pub fn was_used(&self) {
+        self.0.store(0, Relaxed);
+    }
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 /// Prepares the socket `fd`, which is about to connect to the server that listens at `endpoint`, for an offer of shared memory; and offers, if
@@ -65,6 +91,12 @@ pub struct Offer {
 /// None if the server has no hooks, belongs to another user (without `SLIPWAY_X11_USERS=all`), or is busy: then the socket is
 /// untouched, except that it may keep the abstract name (which the hooks hide; see [`unname`]).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
+    let unused = &UNUSED[endpoint.hash() as usize % UNUSED.len()];
+    let count = unused.load(Relaxed);
+    if count >= MANY_UNUSED && !count.is_multiple_of(TRIES_ONE_IN) && Settings::get().after != 0 {
+        unused.store(count.wrapping_add(1), Relaxed);
+        return None;
+    }
     let name = endpoint.hub_name()?;
     // Nearly always there is none. A public one counts only for the process that opened it, as anybody can take the name.
     let (hub, inherited) = own_hub(&name).or_else(|| {
@@ -81,7 +113,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     let s = Settings::get();
     let offer = |line: Reserved| send_message(line.as_fd(), &Message::Offer { token, ring: s.ring as u64 }).map(|()| line);
     let line = if s.after == 0 { Some(to.call().and_then(offer).ok()?) } else { None };
-    Some(Offer { to, line })
+    Some(Offer { to, unused, line })
 }
 
 /// Where the hub of that name is in this user's runtime directory, and whether its server inherited the listening socket.
@@ -142,7 +174,10 @@ impl Offer {
                 let pid = self.to.trusted(&line, listener)?;
                 Stream::offered(line, pid, self.to.is_foreign(listener), nonblocking).ok()
             }
-            None => Stream::quiet(Prospect::Client { to: self.to, listener }, None, nonblocking, false).ok(),
+            None => {
+                let prospect = Prospect::Client { to: self.to, listener, unused: Unused(self.unused) };
+                Stream::quiet(prospect, None, nonblocking, false).ok()
+            }
         }
     }
 }

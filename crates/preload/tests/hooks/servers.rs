@@ -487,6 +487,25 @@ fn what_a_socket_was_told_before_it_connected() {
 }
 
 #[test]
+fn connections_that_mostly_end_soon_are_made_without_an_offer_in_mind() {
+    hooked_with(&[ALL, ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("short connections");
+        let server = Server::listen_at(&unused("short"));
+        let goes_over = |exchanges| {
+            let c = server.fresh_connection();
+            (0..exchanges).for_each(|_| c.exchange());
+            let found = server.transports();
+            crate::support::calls::close_all([c.client, c.server]);
+            found == [Transport::Ring]
+        };
+        assert!((0..65).all(|_| !goes_over(1)));
+        // One in sixteen is tried; once it goes on, all are.
+        let tried: Vec<bool> = (0..20).map(|_| goes_over(100)).collect();
+        assert_eq!(tried, [[false; 15].as_slice(), &[true; 5]].concat());
+    });
+}
+
+#[test]
 fn what_a_listening_socket_is_told_counts_for_those_that_it_accepts() {
     hooked_with(&[ALL], || {
         let _step = Step::begin("options of the listening socket");

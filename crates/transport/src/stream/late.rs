@@ -12,7 +12,7 @@ use crate::{
     ledger::LedgerEntry,
     line::TOKEN,
     options::{needs_kernel, timeouts},
-    rendezvous::Address,
+    rendezvous::{Address, Unused},
     settings::Settings,
 };
 use slipway_fabric::{
@@ -34,6 +34,8 @@ pub enum Prospect {
         to: Address,
         /// Its peer in the kernel's eyes.
         listener: Credentials,
+        /// It has not been used enough for that yet.
+        unused: Unused,
     },
     /// A server finds the offer.
     Server {
@@ -55,7 +57,7 @@ impl Stream {
     /// There is no memory.
     pub fn quiet(prospect: Prospect, record: Option<LedgerEntry>, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
         let (role, peer, foreign) = match &prospect {
-            Prospect::Client { to, listener } => (Role::Client, listener, to.is_foreign(*listener)),
+            Prospect::Client { to, listener, .. } => (Role::Client, listener, to.is_foreign(*listener)),
             Prospect::Server { hub, from, .. } => (Role::Server, from, hub.upgrade().is_some_and(|hub| hub.is_foreign(*from))),
         };
         let mut stream = Self::new(role, Reserved::none(), peer.pid.unwrap_or(0), nonblocking, record)?;
@@ -122,7 +124,8 @@ impl Stream {
             let (line, then) = match &*prospect {
                 // The hooks may not have seen what was set before it connected.
                 Some(Prospect::Client { .. }) if needs_kernel(fd) => (None, phase::PLAIN),
-                Some(Prospect::Client { to, listener }) => {
+                Some(Prospect::Client { to, listener, unused }) => {
+                    unused.was_used();
                     let [receive, send] = timeouts(fd);
                     self.set_timeout(true, receive);
                     self.set_timeout(false, send);
