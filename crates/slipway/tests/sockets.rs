@@ -207,7 +207,7 @@ fn a_home_that_is_closed_to_the_user_has_no_choice() {
     let home = place.path("slipway");
     fs::create_dir(&home).expect("a directory");
     fs::write(home.join("sockets.toml"), "only = [\"/run/*\"]\n").expect("a file");
-    fs::set_permissions(&home, fs::Permissions::from_mode(0)).expect("its owner's directory");
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o000)).expect("its owner's directory");
     // Root enters all the same, unless it has given its capabilities away.
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set", "-all", "--inh-caps", "-all"]);
