@@ -1,4 +1,4 @@
-//! Socket options that are integers.
+//! Socket options that are integers or times.
 #![allow(unsafe_code, reason = "getsockopt: the safe face doesn't know all of them")]
 
 use std::{
@@ -14,4 +14,20 @@ pub fn option(socket: impl AsFd, name: c_int) -> Option<c_int> {
     // call, as does the borrowed descriptor.
     let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size) };
     (done == 0).then_some(value)
+}
+
+/// A time-out of a socket, by its name of the level SOL_SOCKET, in microseconds; 0 is none.
+pub fn timeout(socket: impl AsFd, name: c_int) -> u64 {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<libc::timeval>() as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: as above; the structure has integers alone.
+    unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut time).cast(), &raw mut size) };
+    micros(time)
+}
+
+/// A time-out in microseconds; 0 is none.
+pub fn micros(time: libc::timeval) -> u64 {
+    // The kernel takes a negative time for one that is over.
+    if time.tv_sec < 0 { 1 } else { (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64) }
 }

@@ -1,7 +1,7 @@
 //! A socket's names and options, as the kernel has them and as the program is to see them.
 
 use crate::{real::real, table};
-use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t, timeval};
+use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t};
 use slipway_transport::{endpoint::Endpoint, options, rendezvous::PREFIX};
 use std::{
     ffi::{OsStr, c_int, c_void},
@@ -111,16 +111,7 @@ pub fn option(fd: c_int, name: c_int) -> Option<c_int> {
 
 /// A time-out of a socket in microseconds; 0 is none.
 pub fn timeout(fd: c_int, name: c_int) -> u64 {
-    let mut time = timeval { tv_sec: 0, tv_usec: 0 };
-    let mut size = size_of::<timeval>() as socklen_t;
-    // SAFETY: as above.
-    unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut time).cast(), &raw mut size) };
-    micros(time)
-}
-
-fn micros(time: timeval) -> u64 {
-    // The kernel takes a negative time for one that is over.
-    if time.tv_sec < 0 { 1 } else { (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64) }
+    table::borrowed(fd, |fd| slipway_fabric::options::timeout(fd, name))
 }
 
 pub fn is_stream_socket(fd: c_int) -> bool {
@@ -198,7 +189,7 @@ fn option_set(fd: c_int, name: c_int, value: *const c_void, length: socklen_t) {
             if length as usize >= size_of::<libc::timeval>() {
                 // SAFETY: the kernel has just read as much.
                 let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
-                stream.set_timeout(receive, micros(time));
+                stream.set_timeout(receive, slipway_fabric::options::micros(time));
             }
         } else if options::is_kernel_only(name) {
             table::give_back(fd, &stream);

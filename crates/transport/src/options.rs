@@ -1,8 +1,7 @@
 //! Socket options that change what a receive returns in ways that only the kernel does: a connection with one stays on its socket.
 
-use rustix::net::sockopt::{Timeout, socket_timeout};
-use slipway_fabric::options::option;
-use std::{ffi::c_int, os::fd::BorrowedFd, time::Duration};
+use slipway_fabric::options::{option, timeout};
+use std::{ffi::c_int, os::fd::BorrowedFd};
 
 /// With the value that they have at first.
 const KERNEL_ONLY: [(c_int, c_int); 6] = [
@@ -48,6 +47,5 @@ fn is_set(fd: BorrowedFd<'_>, options: &[(c_int, c_int)]) -> bool {
 
 /// SO_RCVTIMEO and SO_SNDTIMEO in microseconds; 0 is none.
 pub fn timeouts(fd: BorrowedFd<'_>) -> [u64; 2] {
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    [Timeout::Recv, Timeout::Send].map(|which| socket_timeout(fd, which).ok().flatten().map_or(0, micros))
+    [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO].map(|name| timeout(fd, name))
 }
