@@ -145,7 +145,7 @@ skip "$waits" waking:: epoll_sets_of_both_ends a_socket_that_a_child_gets
 skip "$timeouts" a_client_that_would_offer_late_can_be_bound a_socket_that_was_refused_can_be_bound a_socket_that_was_told_to_try_again_can_be_bound a_time_that_is_over
 skip "$faults" a_signal_interrupts_a_blocking_read a_blocking_read_goes_on_after
 skip "$flags" an_accept_with_unknown_flags
-skip "$filters" a_program_that_filters_its_calls
+skip "$filters" filters::
 skip "$processes" a_fork_that_fails
 skip "$interrupted" interrupts::
 skip "$underway" a_sender_of_many_descriptors
