@@ -19,8 +19,8 @@ use std::time::Instant;
 /// Turns of each pair of sides, of which the median counts.
 const TURNS: usize = 61;
 
-/// Connections in a turn.
-const CONNECTIONS: u32 = 100;
+/// Connections in a turn: fewer than those after which a process makes most of the next ones without an offer in mind.
+const CONNECTIONS: u32 = 48;
 
 /// Programs that ask an X server for a few things and end; those that are installed are run.
 const PROGRAMS: [(&str, &[&str]); 5] =

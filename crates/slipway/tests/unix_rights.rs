@@ -183,66 +183,6 @@ fn one_who_becomes_another_user_sees_no_more_of_processes() {
     }
 }
 
-/// Of root's process that becomes another user and executes nothing: its own descriptors by their names in /proc, and those of others.
-const DESCRIPTORS: &str = r#"
-import errno, os, re, signal
-def tried(act):
-    try: return act()
-    except OSError as error: return errno.errorcode[error.errno]
-os.chmod(".", 0o777)
-def opened(name, mode, gone):
-    fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o600); os.fchmod(fd, mode); os.write(fd, b"text")
-    if gone: os.unlink(name)
-    return fd
-files = [opened("named", 0o666, False), opened("closed", 0o600, False), opened("gone", 0o666, True), opened("dark", 0o600, True)]
-unnamed = [os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600), os.pipe()[1]]
-def become(): os.setgroups([]); os.setgid(65534); os.setuid(65534)
-same = os.fork()
-if same == 0: become(); os.write(unnamed[1], b"x"); signal.pause()
-root = os.getpid()
-def all(at, fds, names):
-    at_dir = tried(lambda: os.open(at, os.O_RDONLY)); print(names, type(at_dir), type(tried(lambda: os.listdir(at))))
-    for fd, name in zip(fds, names):
-        link = f"{at}/{fd}"
-        acts = lambda: os.stat(link).st_size, lambda: re.split("[:#]", os.readlink(link).replace(os.getcwd(), ""))[0], lambda: os.open(link, os.O_RDONLY) > 0, lambda: os.open(link, os.O_WRONLY) > 0, \
-            lambda: os.access(link, os.W_OK, effective_ids=True), lambda: os.statvfs(link).f_bsize > 0, lambda: os.utime(link), lambda: os.chmod(link, 0o644), lambda: name == "pipe" or os.truncate(link, 1), \
-            lambda: os.link(link, f"linked-{name}", follow_symlinks=True), lambda: os.stat(link + "/."), lambda: os.open(str(fd), os.O_RDWR, dir_fd=at_dir) > 0 if type(at_dir) is int else at_dir
-        print(name, [tried(act) for act in acts])
-child = os.fork()
-if child == 0:
-    become()
-    own = opened("own", 0o600, True), *os.pipe()
-    for at in "/proc/self/fd", "/dev/fd", "/proc/thread-self/fd", f"/proc/self/task/{os.getpid()}/fd": all(at, [*files, *own], ["named", "closed", "gone", "dark", "own", "reads", "writes"])
-    all("/proc/self/fd", unnamed, ["temporary", "pipe"])
-    for other in root, same: all(f"/proc/{other}/fd", files[:1], ["other"])
-    os._exit(0)
-os.waitpid(child, 0); os.kill(same, 9)
-"#;
-
-#[test]
-fn one_who_becomes_another_user_has_its_own_descriptors() {
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("not tried: only root becomes another user");
-    }
-    let said = |net: &[&str]| {
-        let dir = tempfile::tempdir().expect("directory");
-        let work = dir.path().join("work");
-        fs::create_dir(&work).expect("mkdir");
-        [dir.path(), &work].iter().for_each(|dir| fs::set_permissions(dir, fs::Permissions::from_mode(0o777)).expect("chmod"));
-        let words = [net, &["/usr/bin/python3", "-c", DESCRIPTORS]].concat();
-        let mut command = Command::new(words[0]);
-        clean(command.args(&words[1..]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&work));
-        let ran = Running::start(command).finish();
-        assert_eq!(ran.stderr, "", "{ran:?}");
-        ran.stdout
-    };
-    let native = said(&[]);
-    assert!(native.contains("named [4, '/named', True, True, True, True, "), "{native}");
-    for net in [&[][..], &["--net-only"]] {
-        assert_eq!(said(&[&[SLIPWAY, "unix", "-q", "--discard"], net, &["--"]].concat()), native, "{net:?}");
-    }
-}
-
 /// What takes capabilities, which go when root's process becomes another user.
 const CAPABLE: &str = r#"
 import errno, os, stat

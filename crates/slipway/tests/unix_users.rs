@@ -81,6 +81,43 @@ for users in (65534, 0, 0), (0, 65534, 0), (0, 65534, 65534), (65534, 65534, 0),
     assert!(said.is_none_or(|said| said.starts_with("[True, False, False, True, True, True] ")));
 }
 
+/// By their names in /proc, and those of others.
+#[test]
+fn own_descriptors_are_used_as_natively() {
+    let said = same(
+        r#"
+import re, signal
+def opened(name, mode, gone):
+    fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o600); os.fchmod(fd, mode); os.write(fd, b"text")
+    if gone: os.unlink(name)
+    return fd
+files = [opened("named", 0o666, False), opened("closed", 0o600, False), opened("gone", 0o666, True), opened("dark", 0o600, True)]
+unnamed = [os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600), os.pipe()[1]]
+same = os.fork()
+if same == 0: become(); os.write(unnamed[1], b"x"); signal.pause()
+root = os.getpid()
+def all(at, fds, names):
+    at_dir = tried(lambda: os.open(at, os.O_RDONLY)); print(names, type(at_dir), type(tried(lambda: os.listdir(at))))
+    for fd, name in zip(fds, names):
+        link = f"{at}/{fd}"
+        acts = lambda: os.stat(link).st_size, lambda: re.split("[:#]", os.readlink(link).replace(os.getcwd(), ""))[0], lambda: os.open(link, os.O_RDONLY) > 0, lambda: os.open(link, os.O_WRONLY) > 0, \
+            lambda: os.access(link, os.W_OK, effective_ids=True), lambda: os.statvfs(link).f_bsize > 0, lambda: os.utime(link), lambda: os.chmod(link, 0o644), lambda: name == "pipe" or os.truncate(link, 1), \
+            lambda: os.link(link, f"linked-{name}", follow_symlinks=True), lambda: os.stat(link + "/."), lambda: os.open(str(fd), os.O_RDWR, dir_fd=at_dir) > 0 if type(at_dir) is int else at_dir
+        print(name, [tried(act) for act in acts])
+child = os.fork()
+if child == 0:
+    become()
+    own = opened("own", 0o600, True), *os.pipe()
+    for at in "/proc/self/fd", "/dev/fd", "/proc/thread-self/fd", f"/proc/self/task/{os.getpid()}/fd": all(at, [*files, *own], ["named", "closed", "gone", "dark", "own", "reads", "writes"])
+    all("/proc/self/fd", unnamed, ["temporary", "pipe"])
+    for other in root, same: all(f"/proc/{other}/fd", files[:1], ["other"])
+    os._exit(0)
+os.waitpid(child, 0); os.kill(same, 9)
+"#,
+    );
+    assert!(said.is_none_or(|said| said.contains("named [4, '/named', True, True, True, True, ")));
+}
+
 #[test]
 fn own_descriptors_are_a_directory_and_lead_nowhere_else() {
     let said = same(

@@ -94,7 +94,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     let unused = &UNUSED[endpoint.hash() as usize % UNUSED.len()];
     let count = unused.load(Relaxed);
     if count >= MANY_UNUSED && !count.is_multiple_of(TRIES_ONE_IN) && Settings::get().after != 0 {
-        unused.store(count.wrapping_add(1), Relaxed);
+        unused.fetch_add(1, Relaxed);
         return None;
     }
     let name = endpoint.hub_name()?;
