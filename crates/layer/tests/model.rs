@@ -54,7 +54,8 @@ fn any_step(dice: &mut Dice) -> Step {
         9 => Step::RemoveDir(path),
         10 => Step::Rename(path, any_path(dice)),
         11 => Step::Exchange(path, any_path(dice)),
-        12 => Step::Mode(path, dice.of(&[0o600, 0o644, 0o755, 0o700])),
+        // What it may be given is a directory, which its owner goes on searching.
+        12 => Step::Mode(path, dice.of(&[0o700, 0o710, 0o744, 0o755])),
         _ => Step::Times(path, 1_000_000 + dice.below(1000) as i64),
     }
 }
