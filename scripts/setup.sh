@@ -226,7 +226,7 @@ no_rust() {
 version() { "$1" --version 2>/dev/null | awk '{print $2}'; }
 for tool in cargo rustc; do
     command -v "$tool" >/dev/null || no_rust "$tool is not on PATH"
-    have=$(version "$tool")
+    have=$(version "$tool") || have=
     if [ "$(printf '%s\n' "$wanted" "${have%%-*}" | sort -V | head -n 1)" != "$wanted" ]; then
         no_rust "$tool is ${have:-unusable}"
     fi

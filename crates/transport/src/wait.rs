@@ -133,13 +133,13 @@ pub fn poll(
         .collect();
     // Messages at ports stir a set, too, as long as a thread is known to sleep.
     let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
-    // And what another thread changes in it shows in the kernel's set.
-    let _in_sets: SmallVec<[_; 1]> = sets().map(|(_, set)| set.enter()).collect();
     let deadline = timeout.map(|timeout| now().saturating_add(nanos(timeout)));
     let mut kernel = Serving { hubs: &hubs, kernel };
     let mut left = timeout;
     loop {
         // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
+        // What another thread changes in it shows there, too.
+        let in_sets: SmallVec<[_; 1]> = sets().map(|(_, set)| set.enter()).collect();
         let asked = |at: usize| entries[at].events & READABLE != 0;
         let ready: SmallVec<[usize; 4]> = sets().filter(|(at, set)| asked(*at) && set.ready_within()).map(|(at, _)| at).collect();
         let timeout = if ready.is_empty() { left } else { Some(Duration::ZERO) };
@@ -156,6 +156,7 @@ pub fn poll(
         } else {
             wait(&mut members, &mut others, timeout, &mut kernel)
         }?;
+        drop(in_sets);
         let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
         let mut others = others.iter();
         for (i, entry) in entries.iter_mut().enumerate() {

@@ -12,9 +12,6 @@ pub const EDGES: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::RDHUP)
     .union(epoll::EventFlags::ET);
 
-/// Of those, room on the socket.
-pub const ROOM: epoll::EventFlags = epoll::EventFlags::OUT;
-
 /// EPOLLET.
 pub const EDGE: u32 = 1 << 31;
 /// EPOLLONESHOT.
@@ -59,8 +56,8 @@ pub struct Entry {
     pub active: bool,
     /// The kernel's set tells of the line's doorbell.
     pub at_door: bool,
-    /// The kernel's set is not asked for [`ROOM`]: see [`super::polled`].
-    pub deaf: bool,
+    /// What the kernel's set is asked of the socket, if it is not lent; none: the socket is not in it. See [`super::polled`].
+    pub asked: Option<epoll::EventFlags>,
     /// EPOLL_CTL_DEL took it out of the program's sight. The kernel's set keeps it, so that adding it again needs no call.
     pub dormant: bool,
     /// The connection is undecided, and the kernel's set has it as the program registered it.
@@ -122,7 +119,7 @@ impl Entry {
             line_tag,
             active: false,
             at_door: false,
-            deaf: false,
+            asked: Some(EDGES),
             dormant: false,
             away: false,
             behind: false,
@@ -152,7 +149,7 @@ impl Entry {
 
     /// How the kernel's set has it: the flags and the data.
     pub fn registration(&self) -> (epoll::EventFlags, u64) {
-        if self.lent { (self.flags(), self.data) } else { (EDGES, self.socket_tag) }
+        if self.lent { (self.flags(), self.data) } else { (self.asked.unwrap_or(EDGES), self.socket_tag) }
     }
 
     /// Registered once more: whatever is ready is news.
@@ -205,9 +202,9 @@ impl Entry {
         if self.events & EDGE == 0 || self.was_blocked() { self.want() } else { self.want() - PollFlags::OUT }
     }
 
-    /// Whether room on the socket is what it waits for.
-    pub fn needs_room(&self) -> bool {
-        self.stream.kernel_interest(self.want()).contains(PollFlags::OUT)
+    /// What the kernel must tell of the socket for what the program waits for. A hang-up it always tells.
+    pub fn needs(&self) -> epoll::EventFlags {
+        epoll::EventFlags::from_bits_retain(self.stream.kernel_interest(self.want()).bits().into()) | epoll::EventFlags::ET
     }
 
     /// Arms the peer's bell for what the set rests on: one that the set hears.

@@ -20,7 +20,7 @@ use crate::{
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
-use entry::{EDGES, Entry, IDLE_BELLS};
+use entry::{Entry, IDLE_BELLS};
 use rustc_hash::FxHashMap;
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
@@ -96,6 +96,8 @@ struct State {
     /// Hubs that the set serves from its first wait on.
     hubs: Vec<Weak<Hub>>,
     turn: usize,
+    /// Doorbells were taken out of the kernel's set, which the next thread that sleeps in it is to hear.
+    doorless: bool,
 }
 
 /// The part of an epoll set that the kernel doesn't know.
@@ -120,6 +122,8 @@ pub struct EpollSet {
     exposed: AtomicU32,
     /// 1: there is something in [`State::drained`].
     has_drained: AtomicU32,
+    /// 1: others have waited for the set's descriptor and were misled: see [`polled`].
+    polled: AtomicU32,
     /// 1: the program has waited for it by the hooks. Until then the kernel's set reports no descriptor of the library, unless a stream came with its line: the
     /// program may wait by system calls of its own.
     waited: AtomicU32,
@@ -143,6 +147,7 @@ impl EpollSet {
             nested: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
             has_drained: AtomicU32::new(0),
+            polled: AtomicU32::new(0),
             waited: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
@@ -250,6 +255,7 @@ impl EpollSet {
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
         let mut entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag), self.lends(stream, events));
         let lent = entry.lent;
+        entry.asked = Some(self.needs(&entry));
         let (flags, tag) = entry.registration();
         let added = borrow(fd, |fd| self.register(fd, flags, tag));
         if let Err(error) = added {
@@ -281,8 +287,9 @@ impl EpollSet {
         state.decided += 1;
         state.took_over_at = crate::stream::now();
         let Some(entry) = state.entry(fd) else { return };
-        let tag = epoll::EventData::new_u64(entry.socket_tag);
-        let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
+        let (tag, needed) = (epoll::EventData::new_u64(entry.socket_tag), self.needs(entry));
+        entry.asked = Some(needed);
+        let _ = borrow(self.descriptor(), |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, needed)));
         self.hear_line(entry);
         state.activate(fd);
     }
@@ -344,7 +351,10 @@ impl EpollSet {
             self.hear_line(entry);
         }
         // The kernel reports what is lent. To one that waits for the set's own descriptor a kick is an event.
-        let is_quiet = |entry: &mut Entry| entry.lent || entry.stream.office().is_none() && !entry.is_ready();
+        let is_quiet = |entry: &mut Entry| {
+            self.ask(entry);
+            entry.lent || entry.stream.office().is_none() && !entry.is_ready()
+        };
         let waits = self.is_slept_in() && state.entry(fd).is_some_and(is_quiet);
         if !waits {
             state.activate(fd);

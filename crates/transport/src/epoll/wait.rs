@@ -218,6 +218,7 @@ impl EpollSet {
                 state = locked(&self.state);
                 self.catch_up(&mut state);
             }
+            self.open_doors(&mut state);
             let asleep = Asleep::new(office);
             let ready = if flowing { !state.arm_timed() } else { !self.lie_down(&mut state) };
             course.timed |= flowing;
@@ -453,7 +454,7 @@ impl EpollSet {
         active.retain(|fd| {
             let Some(entry) = state.entry(*fd) else { return false };
             if !entry.rests() {
-                self.ask_for_room(entry);
+                self.ask(entry);
                 entry.arm();
             }
             if entry.stirs() {
