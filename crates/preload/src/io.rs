@@ -373,10 +373,13 @@ unsafe extern "C-unwind" fn splice(
     length: size_t,
     flags: c_int,
 ) -> ssize_t {
-    if from_offset.is_null() && to_offset.is_null() && table::stream(from).is_some() {
+    // Without a pipe, or bytes, the call has nothing of a connection, and the kernel says so.
+    let is_pipe = |fd| length > 0 && table::borrowed(fd, |fd| rustix::pipe::fcntl_getpipe_size(fd)).is_ok();
+    if from_offset.is_null() && to_offset.is_null() && table::stream(from).is_some() && is_pipe(to) {
         return splice_from(from, to, length, flags);
     }
     if let Some(stream) = table::stream(to)
+        && is_pipe(from)
         && !shield(|| table::leave_to_kernel(to, &stream, Duration::ZERO), || true)
     {
         return fail(Errno::AGAIN) as ssize_t;

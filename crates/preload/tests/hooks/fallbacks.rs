@@ -3,13 +3,13 @@
 
 use std::{io::IoSliceMut, os::fd::AsRawFd, ptr, thread};
 
-use libc::{SOL_SOCKET, ssize_t};
+use libc::{EINVAL, SOL_SOCKET, ssize_t};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SocketAddrUnix, SocketType};
 use slipway_transport::status::Transport;
 
 use crate::support::{
     Connection, Fd, Server,
-    calls::{call, child, errno, good, join, outcome, pipe, read_up_to, ready, write_all},
+    calls::{call, child, errno, good, join, outcome, pipe, read_up_to, ready, set_nonblocking, write_all},
     connection::address,
     hooked, hooked_output, hooked_with,
     watchdog::Step,
@@ -158,6 +158,15 @@ fn files_sent_and_spliced() {
         let (output, input) = pipe();
         assert_eq!(call!(splice(c.client, ptr::null_mut(), input, ptr::null_mut(), 14, 0)), 14);
         assert_eq!(read_up_to(output, 14), b"to the client ");
+        set_nonblocking(c.client, true);
+        for (from, to, length, expected) in [(c.client, c.client, 4, -1), (file, c.client, 4, -1), (c.client, input, 0, 0)] {
+            let spliced = outcome(call!(splice(from, ptr::null_mut(), to, ptr::null_mut(), length, 0)));
+            assert_eq!(
+                (spliced.value, spliced.errno),
+                (expected, if expected == 0 { 0 } else { EINVAL }),
+                "{from} {to} {length}"
+            );
+        }
         assert_on(Transport::Ring, &server, &c);
         crate::support::calls::close_all([file, output, input]);
     });
