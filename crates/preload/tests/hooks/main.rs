@@ -4,6 +4,7 @@
 //! * [`property`]: random operations on a connection and on a plain socketpair, with the same results.
 //! * [`capacity`]: what a full ring does, where a model has other sizes.
 //! * [`waiting`]: threads, time-outs, signals, epoll in its variants.
+//! * [`polled`]: epoll sets that others wait for by their descriptors.
 //! * [`waking`]: random waits, each ending as on a plain socketpair.
 //! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
 //! * [`fallbacks`]: calls that put a connection back on its socket.
@@ -30,6 +31,7 @@ mod interrupts;
 mod left;
 mod limits;
 mod names;
+mod polled;
 mod property;
 mod raw;
 mod references;

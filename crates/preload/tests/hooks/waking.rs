@@ -32,6 +32,9 @@ const STEPS: usize = 12_000;
 /// The call that epoll_wait(2) makes, where it has its own.
 pub const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { libc::SYS_epoll_pwait };
 
+/// The call that poll(2) makes, where it has its own.
+const POLL: libc::c_long = if cfg!(target_arch = "x86_64") { 7 } else { libc::SYS_ppoll };
+
 /// What the program has registered with its descriptors.
 const DATA: u64 = 7;
 
@@ -47,6 +50,8 @@ enum How {
     Poll(i16),
     Select(i16),
     Epoll,
+    /// For the epoll set's descriptor, by poll(2).
+    Set,
 }
 
 /// An end of one of the two connections, with an epoll set.
@@ -69,6 +74,7 @@ impl End {
                 poll(&[(self.fd, events)], timeout).expect("poll").first().map(|r| *r as u32).filter(|r| *r != 0)
             }
             How::Select(events) => self.select(events, timeout),
+            How::Set => poll(&[(self.set, POLLIN)], timeout).expect("poll").first().map(|r| *r as u32).filter(|r| *r != 0),
             How::Epoll => {
                 let mut event = libc::epoll_event { events: 0, u64: 0 };
                 let count = good(call!(epoll_wait(self.set, &raw mut event, 1, timeout)));
@@ -147,7 +153,7 @@ impl Waiter {
     /// Waits until the thread sleeps in the wait that it was given.
     fn until_asleep(&self) {
         let path = format!("/proc/self/task/{}/syscall", self.thread);
-        let waits = [libc::SYS_ppoll, EPOLL_WAIT, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2].map(|n| n.to_string());
+        let waits = [POLL, libc::SYS_ppoll, EPOLL_WAIT, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2].map(|n| n.to_string());
         loop {
             let now = std::fs::read_to_string(&path).expect("a thread's state");
             if waits.iter().any(|wait| now.split(' ').next() == Some(wait)) {
@@ -240,6 +246,7 @@ impl Life {
         match self.dice.below(4) {
             0 if self.seed.is_multiple_of(2) => How::Poll(events),
             1 if self.seed.is_multiple_of(2) => How::Select(events),
+            2 if self.seed.is_multiple_of(3) => How::Set,
             _ => How::Epoll,
         }
     }
@@ -248,7 +255,7 @@ impl Life {
         let how = self.how();
         let [hooked, model] = self.worlds.map(|ends| ends[end]);
         let registered = self.registered[end].unwrap_or(0);
-        let edge = how == How::Epoll && registered & EPOLLET as u32 != 0;
+        let edge = matches!(how, How::Epoll | How::Set) && registered & EPOLLET as u32 != 0;
         if let Some(events) = model.wait(how, 0) {
             if edge {
                 // The kernel reports some edges that no program can count on: see `property`.
@@ -288,7 +295,7 @@ impl Life {
         let how = match how {
             How::Poll(_) => How::Poll(interest),
             How::Select(_) => How::Select(interest),
-            How::Epoll => How::Epoll,
+            How::Epoll | How::Set => how,
         };
         self.drain(end);
         if output {
@@ -312,7 +319,7 @@ impl Life {
         match way {
             0 => self.drain(other),
             // What another thread asks for counts for one that sleeps.
-            1 if how == How::Epoll => {
+            1 if matches!(how, How::Epoll | How::Set) => {
                 again = Some((EPOLLIN | EPOLLOUT | mode) as u32);
                 self.both(end, |end| end.control(EPOLL_CTL_MOD, (EPOLLIN | EPOLLOUT | mode) as u32));
                 self.registered[end] = again;
