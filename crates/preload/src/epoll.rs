@@ -299,6 +299,27 @@ fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Found>
     table::find(epfd).filter(|found| is_sound && found.set().is_some())
 }
 
+/// In a set that is left to the kernel, by the program's own call: it may make no other.
+fn wait_left(found: &Found, events: *mut epoll_event, real: impl Fn() -> c_int) -> c_int {
+    loop {
+        let told = real();
+        let mut kept = 0;
+        for i in 0..usize::try_from(told).unwrap_or(0) {
+            // SAFETY: the kernel has written so many.
+            let event = unsafe { events.add(i).read_unaligned() };
+            if found.set().is_none_or(|set| !set.is_its_makers(event.u64)) {
+                // SAFETY: they are no more than the kernel's.
+                unsafe { events.add(kept).write_unaligned(event) };
+                kept += 1;
+            }
+        }
+        // The time that has passed is not counted.
+        if told <= 0 || kept > 0 {
+            return if told < 0 { told } else { kept as c_int };
+        }
+    }
+}
+
 /// A wait of any kind, of which `real` is the kernel's own. Another thread may give the set its first stream while the kernel waits:
 /// what the kernel reports then may be ours.
 fn wait_or(
@@ -317,6 +338,7 @@ fn wait_or(
     };
     let found = match known().map_or_else(overlooked, Err) {
         Ok(found) => found,
+        Err(set) if set.set().is_some_and(|set| set.is_left()) => return wait_left(&set, events, &real),
         Err(set) => return waiting(|| wait(&set, events, max, timeout, mask)),
     };
     let Some(ours) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };

@@ -131,7 +131,7 @@ impl Found {
     pub fn ours(&self) -> Option<Ours<'_>> {
         match self.slot()? {
             Slot::Stream(stream) if !stream.is_plain() => Some(Ours::Stream(stream)),
-            Slot::Set(set) => Some(Ours::Set(set)),
+            Slot::Set(set) if !set.is_left() => Some(Ours::Set(set)),
             Slot::Listener(hub) => Some(Ours::Hub(hub)),
             _ => None,
         }

@@ -136,6 +136,43 @@ fn its_epoll_sets_are_left_to_the_kernel() {
 }
 
 #[test]
+fn and_so_are_those_that_a_child_has_of_its_parent() {
+    hooked(|| {
+        let _step = Step::begin("a filter of a child");
+        let server = Server::listen();
+        let (set, c) = (epoll_set(), server.connection());
+        watch(set, server.listener, EPOLLIN as u32, 1);
+        watch(set, c.server, EPOLLIN as u32, 2);
+        let turn = || {
+            write_all(c.client, b"??");
+            for _ in 0..2 {
+                assert_eq!(epoll(set, -1), [(2, EPOLLIN as u32)]);
+                assert_eq!(crate::support::calls::ready(set, libc::POLLIN), libc::POLLIN);
+                assert_eq!(read_up_to(c.server, 1), b"?");
+            }
+            assert_eq!(epoll(set, 0), []);
+        };
+        turn();
+        join(child(|| {
+            forbid(&[&FORBIDDEN, NOT_ITS_OWN].concat(), &|program| by_number(0, program));
+            (0..20).for_each(|_| turn());
+            let client = server.connect();
+            assert_eq!(epoll(set, -1), [(1, EPOLLIN as u32)]);
+            close_all([good(call!(accept(server.listener, ptr::null_mut(), ptr::null_mut()))) as i32, client]);
+            true
+        }));
+        // The parent has its set as it was.
+        (0..20).for_each(|_| turn());
+        let mut event = libc::epoll_event { events: libc::EPOLLOUT as u32, u64: 3 };
+        good(call!(epoll_ctl(set, libc::EPOLL_CTL_MOD, c.server, &raw mut event)));
+        assert_eq!(epoll(set, -1), [(3, libc::EPOLLOUT as u32)]);
+        good(call!(epoll_ctl(set, libc::EPOLL_CTL_DEL, c.server, ptr::null_mut())));
+        assert_eq!(epoll(set, 0), []);
+        call!(close(set));
+    });
+}
+
+#[test]
 fn threads_that_sleep_are_back_in_their_own_calls() {
     hooked(|| {
         let _step = Step::begin("a filter beside sleepers");

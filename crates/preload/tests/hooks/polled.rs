@@ -65,8 +65,10 @@ fn room_that_another_thread_asks_for_ends_a_wait() {
     });
 }
 
+type Act = fn(Fd, &Connection);
+
 /// What a program does, after which nothing is to be reported.
-const QUIET: [(&str, fn(Fd, &Connection)); 9] = [
+const QUIET: [(&str, Act); 9] = [
     ("nothing is asked for, and the peer ends", |set, c| {
         watch(set, c.server, 0, 1);
         good(call!(shutdown(c.client, SHUT_WR)));

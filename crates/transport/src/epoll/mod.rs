@@ -51,6 +51,9 @@ pub struct Event {
 /// epoll_wait(2) on the real set: appends at most so many events, waits for so long (None: for ever).
 pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>) -> Result<(), Errno>;
 
+/// A child's tags begin so far behind its parent's.
+const CHILDS: u64 = 1 << 40;
+
 #[derive(Debug, Clone)]
 enum Tag {
     Socket(RawFd),
@@ -127,6 +130,8 @@ pub struct EpollSet {
     /// 1: the program has waited for it by the hooks. Until then the kernel's set reports no descriptor of the library, unless a stream came with its line: the
     /// program may wait by system calls of its own.
     waited: AtomicU32,
+    /// 1: see [`EpollSet::is_left`].
+    left: AtomicU32,
 }
 
 impl EpollSet {
@@ -149,6 +154,7 @@ impl EpollSet {
             has_drained: AtomicU32::new(0),
             polled: AtomicU32::new(0),
             waited: AtomicU32::new(0),
+            left: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
         state.next_tag = set.first_tag;
@@ -173,7 +179,7 @@ impl EpollSet {
             let mut state = locked(&self.state);
             state.tags.insert(self.first_tag + 1, Tag::Kick);
             // Above all that the parent gives.
-            state.next_tag = self.first_tag + (1 << 40);
+            state.next_tag = self.first_tag + CHILDS;
         }
     }
 
@@ -353,7 +359,8 @@ impl EpollSet {
         // The kernel reports what is lent. To one that waits for the set's own descriptor a kick is an event.
         let is_quiet = |entry: &mut Entry| {
             self.ask(entry);
-            entry.lent || entry.stream.office().is_none() && !entry.is_ready()
+            // One that is on its socket is handed to the kernel by the thread that sleeps.
+            entry.lent || entry.stream.office().is_none() && !entry.stream.is_plain() && !entry.is_ready()
         };
         let waits = self.is_slept_in() && state.entry(fd).is_some_and(is_quiet);
         if !waits {
