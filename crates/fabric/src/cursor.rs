@@ -11,6 +11,8 @@ pub struct TxCursor {
     pub head_seen: u64,
     /// How much of the area is known to have memory; `u64::MAX` for all of it.
     pub ready: u64,
+    /// Memory for all of it is not asked for before this position: there was none.
+    pub asks_at: u64,
 }
 
 impl TxCursor {

@@ -171,8 +171,13 @@ impl Ring {
     /// Whether there is memory for the whole area, which this asks for if that pays.
     fn has_all_memory(&self, tx: &mut TxCursor) -> bool {
         let size = self.bytes.size();
-        if tx.ready != u64::MAX && tx.tail >= ROUNDS * size as u64 && self.bytes.populate(size) {
-            tx.ready = u64::MAX;
+        if tx.ready != u64::MAX && tx.tail >= tx.asks_at.max(ROUNDS * size as u64) {
+            if self.bytes.populate(size) {
+                tx.ready = u64::MAX;
+            } else {
+                // To find that out costs the kernel a walk over all of it.
+                tx.asks_at = 2 * tx.tail;
+            }
         }
         tx.ready == u64::MAX
     }

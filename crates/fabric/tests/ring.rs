@@ -230,6 +230,19 @@ fn a_ring_without_memory_is_a_smaller_one() {
     assert!(ring.free(&mut tx, 100_000).unwrap() < 100_000 && tx.is_empty());
 }
 
+#[test]
+fn a_ring_without_memory_asks_for_all_of_it_now_and_then() {
+    let ring = short_of_memory(64 * 1024);
+    let mut tx = TxCursor::default();
+    let mut asks = |tail| {
+        tx = TxCursor { tail, head_seen: tail, base: tail, ..tx };
+        ring.begin(&mut tx, 32 * 1024, || false).unwrap();
+        tx.asks_at
+    };
+    let four = 4 << 18;
+    assert_eq!([four - 1, four, four + 1, 2 * four - 1, 2 * four].map(&mut asks), [0, 2 * four, 2 * four, 2 * four, 4 * four]);
+}
+
 /// What comes to the front lies in the reader's cache, so that a large write there takes twice as long, unless both ends use that cache.
 #[test]
 fn a_large_write_stays_out_of_the_front_with_its_small_parts() {

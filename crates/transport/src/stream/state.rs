@@ -259,6 +259,7 @@ pub struct TxState {
     base: AtomicU64,
     head_seen: AtomicU64,
     ready: AtomicU64,
+    asks_at: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
     /// 1: that byte goes with descriptors that the reader has still to send back.
@@ -286,6 +287,7 @@ impl TxState {
             base: self.base.load(Relaxed),
             head_seen: self.head_seen.load(Relaxed),
             ready: self.ready.load(Relaxed),
+            asks_at: self.asks_at.load(Relaxed),
         }
     }
 
@@ -294,6 +296,7 @@ impl TxState {
         self.base.store(cursor.base, Relaxed);
         self.head_seen.store(cursor.head_seen, Relaxed);
         self.ready.store(cursor.ready, Relaxed);
+        self.asks_at.store(cursor.asks_at, Relaxed);
         self.tail.store(cursor.tail, Release);
     }
 
