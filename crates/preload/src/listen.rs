@@ -8,10 +8,10 @@ use crate::{
     process::begin,
     real::{fail, real, shield, waiting},
     room::{self, made},
-    socket::{blank_name, bound_to, capacity, endpoint, flags, hide_name, is_stream_socket, option, peer, timeout},
+    socket::{Name, bound_to, capacity, flags, hide_name, is_stream_socket, option, timeout},
     table::{self, Slot},
 };
-use libc::{O_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK, sockaddr, sockaddr_un, socklen_t};
+use libc::{O_NONBLOCK, SOCK_CLOEXEC, SOCK_NONBLOCK, sockaddr, socklen_t};
 use rustix::io::Errno;
 use slipway_fabric::sync::{AtomicU32, ForkMutex, Forked, Ordering::Relaxed, ask_loader};
 use slipway_transport::{
@@ -19,13 +19,11 @@ use slipway_transport::{
     endpoint::Endpoint,
     hub::{Accepted, Hub},
     ports::office::Office,
-    rendezvous::PREFIX,
     report,
     settings::Settings,
 };
 use std::{
     ffi::{CStr, c_char, c_int},
-    mem::MaybeUninit,
     sync::{Arc, Weak},
 };
 
@@ -173,9 +171,6 @@ const TURNS: u32 = 1000;
 /// The program's accept(2) on `fd`, which is `real`. One that blocks waits before it, while its hub is served. Of several threads and
 /// processes that see one connection, one takes it at a time: the others would wait in the kernel, where nobody serves the hub.
 fn take_client(fd: c_int, real: impl Fn() -> c_int) -> c_int {
-    if !table::is_used(fd) {
-        shield(|| _ = adopt(fd), || {});
-    }
     let Some(hub) = table::listener(fd) else { return real() };
     if flags(fd) & O_NONBLOCK != 0 {
         return real();
@@ -237,8 +232,8 @@ fn accepted(fd: c_int, new: c_int, name: Option<&[u8]>, nonblocking: bool) {
     );
 }
 
-/// An accept(2) of the program's on `fd`, which `real` makes; `fails`: it is refused in any case. Where the program asks for no name, one that offers asks for
-/// itself.
+/// An accept(2) of the program's on `fd`, which `real` makes; `fails`: it is refused in any case. At a hub the client's whole name is asked for, whatever the
+/// program asks.
 ///
 /// # Safety
 /// `address` and `length` are as for accept(2).
@@ -250,32 +245,36 @@ unsafe fn accept_by(
     fails: bool,
     real: impl Fn(*mut sockaddr, *mut socklen_t) -> c_int,
 ) -> c_int {
-    let (mut own, mut own_length) = (MaybeUninit::<sockaddr_un>::uninit(), size_of::<sockaddr_un>() as socklen_t);
-    let asks = address.is_null() && table::is_used(fd);
-    let (address, length) = if asks { (own.as_mut_ptr().cast(), &raw mut own_length) } else { (address, length) };
-    // SAFETY: the caller's promise, or this function's own.
-    let space = unsafe { capacity(length) };
-    let call = || made(|| real(address, length));
-    let new = if fails { call() } else { waiting(|| take_client(fd, call)) };
-    if new >= 0 {
-        // SAFETY: as above.
-        let used = unsafe { capacity(length) };
-        let is_whole = !address.is_null() && used <= space;
-        // SAFETY: as above; the kernel has filled it in.
-        let name = || if is_whole { unsafe { endpoint(address, used) } } else { peer(new) };
-        // Only where it is of use: of others, nobody knows the name.
-        let name = table::listener(fd).and_then(|_| name());
-        let name = name.as_ref().and_then(Endpoint::abstract_name);
-        accepted(fd, new, name, nonblocking);
-        // SAFETY: as above.
+    if !table::is_used(fd) {
+        shield(|| _ = adopt(fd), || {});
+    }
+    if fails || table::listener(fd).is_none() {
+        // SAFETY: the caller's promise.
         unsafe {
-            if name.is_some_and(|name| name.starts_with(PREFIX)) {
-                blank_name(address, length, space);
-            } else {
+            let space = capacity(length);
+            let new = waiting(|| made(|| real(address, length)));
+            if new >= 0 {
                 hide_name(address, length, space);
             }
+            return new;
         }
     }
+    let mut name = Name::default();
+    let (own, own_length) = name.parts();
+    let new = waiting(|| take_client(fd, || made(|| real(own, own_length))));
+    if new < 0 {
+        return new;
+    }
+    if !address.is_null()
+        // SAFETY: the caller's promise.
+        && let Err(error) = unsafe { name.show(address, length) }
+    {
+        // As the kernel does: the client is lost.
+        // SAFETY: it was just made, and nobody has seen it.
+        unsafe { rustix::io::close(new) };
+        return fail(error);
+    }
+    accepted(fd, new, name.endpoint().as_ref().and_then(Endpoint::abstract_name), nonblocking);
     new
 }
 

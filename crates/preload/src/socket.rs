@@ -1,10 +1,15 @@
 //! A socket's names and options, as the kernel has them and as the program is to see them.
 
-use crate::{real::real, table};
-use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t};
+use crate::{
+    real::{fail, real},
+    table::{self, Slot},
+};
+use libc::{AF_UNIX, SO_TYPE, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_storage, sockaddr_un, socklen_t, ssize_t};
+use rustix::io::Errno;
 use slipway_transport::{endpoint::Endpoint, options, rendezvous::PREFIX};
 use std::{
     ffi::{OsStr, c_int, c_void},
+    mem::MaybeUninit,
     os::unix::ffi::OsStrExt,
 };
 
@@ -39,18 +44,71 @@ pub fn bound_to(fd: c_int) -> Option<Endpoint> {
     name(next::getsockname, fd)
 }
 
-/// What the socket at the other end of `fd` is bound to.
-pub fn peer(fd: c_int) -> Option<Endpoint> {
-    name(next::getpeername, fd)
+fn name(call: NameCall, fd: c_int) -> Option<Endpoint> {
+    let mut name = Name::default();
+    name.ask(call, fd).then(|| name.endpoint())?
 }
 
-fn name(call: NameCall, fd: c_int) -> Option<Endpoint> {
-    let mut address = std::mem::MaybeUninit::<sockaddr_un>::zeroed();
-    let mut length = size_of::<sockaddr_un>() as socklen_t;
-    // SAFETY: the out parameters are as getsockname(2) and getpeername(2) want them.
-    let named = unsafe { call(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
-    // SAFETY: zeroed, then filled in by the kernel.
-    unsafe { endpoint(address.as_ptr().cast(), length) }.filter(|_| named)
+/// The whole address of a socket, before the program sees of it what it may.
+pub struct Name {
+    address: MaybeUninit<sockaddr_storage>,
+    length: socklen_t,
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { address: MaybeUninit::zeroed(), length: size_of::<sockaddr_storage>() as socklen_t }
+    }
+}
+
+impl Name {
+    /// Where the kernel writes it.
+    pub fn parts(&mut self) -> (*mut sockaddr, *mut socklen_t) {
+        (self.address.as_mut_ptr().cast(), &raw mut self.length)
+    }
+
+    fn ask(&mut self, call: NameCall, fd: c_int) -> bool {
+        let (address, length) = self.parts();
+        // SAFETY: the out parameters are as getsockname(2) and getpeername(2) want them.
+        unsafe { call(fd, address, length) == 0 }
+    }
+
+    /// The path or abstract name in it.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        // SAFETY: zeroed, then filled in by the kernel.
+        unsafe { endpoint(self.address.as_ptr().cast(), self.length) }
+    }
+
+    fn is_offers(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { unix_name(self.address.as_ptr().cast(), self.length) }.is_some_and(is_offers)
+    }
+
+    /// Writes it to the program's out parameters as the kernel does, which leaves alone what lies behind its end: a socket that an offer gave its name has none.
+    ///
+    /// # Errors
+    /// `FAULT`: one of them is not there. `INVAL`: the room is negative.
+    ///
+    /// # Safety
+    /// The program lets us write them, unless they are null.
+    pub unsafe fn show(&self, address: *mut sockaddr, length: *mut socklen_t) -> Result<(), Errno> {
+        let own = if self.is_offers() { NAME } else { self.length as usize };
+        // SAFETY: null or the program's.
+        let room = unsafe { length.as_mut() }.ok_or(Errno::FAULT)?;
+        let fits = usize::try_from(room.cast_signed()).map_err(|_| Errno::INVAL)?.min(own);
+        if address.is_null() && fits > 0 {
+            return Err(Errno::FAULT);
+        }
+        // SAFETY: the program's, of so many bytes or more; and no longer than what the kernel has filled in.
+        unsafe { address.cast::<u8>().copy_from_nonoverlapping(self.address.as_ptr().cast(), fits) };
+        *room = own as socklen_t;
+        Ok(())
+    }
+}
+
+/// Whether an offer gave a socket this name.
+fn is_offers(name: &[u8]) -> bool {
+    name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX))
 }
 
 /// What follows the family in a Unix socket address.
@@ -70,7 +128,7 @@ unsafe fn unix_name<'a>(address: *const sockaddr, length: socklen_t) -> Option<&
     Some(unsafe { std::slice::from_raw_parts(address.cast::<u8>().add(NAME), length - NAME) })
 }
 
-/// Hides the name that an offer gave a client's socket: programs see it unnamed, as it would be.
+/// Hides the name that an offer gave a client's socket, which the kernel has told the program of: it sees it unnamed, as it would be.
 ///
 /// # Safety
 /// As the kernel filled them in; either may be null.
@@ -80,27 +138,12 @@ pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity
     }
     // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
     unsafe {
-        let Some(name) = unix_name(address, (*length).min(capacity)) else { return };
-        if name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX)) {
-            blank_name(address, length, capacity);
+        let there = (*length).min(capacity);
+        if unix_name(address, there).is_some_and(is_offers) {
+            // Programs look at the name without its length, too.
+            address.cast::<u8>().wrapping_add(NAME).write_bytes(0, there as usize - NAME);
+            *length = NAME as socklen_t;
         }
-    }
-}
-
-/// As [`hide_name`], of a name that is known to be an offer's, however much of it is there.
-///
-/// # Safety
-/// As there.
-pub unsafe fn blank_name(address: *mut sockaddr, length: *mut socklen_t, capacity: socklen_t) {
-    if address.is_null() || length.is_null() {
-        return;
-    }
-    // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
-    unsafe {
-        let there = (*length).min(capacity) as usize;
-        // Programs look at the name without its length, too.
-        address.cast::<u8>().wrapping_add(NAME).write_bytes(0, there.saturating_sub(NAME));
-        *length = size_of::<sa_family_t>() as socklen_t;
     }
 }
 
@@ -142,14 +185,13 @@ pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
 /// # Safety
 /// The arguments are as getsockname(2) and getpeername(2) want them.
 unsafe fn name_by(call: NameCall, fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    let mut name = Name::default();
     // SAFETY: the caller's promise.
     unsafe {
-        let space = capacity(length);
-        let result = call(fd, address, length);
-        if result == 0 {
-            hide_name(address, length, space);
+        if name.ask(call, fd) && name.is_offers() {
+            return name.show(address, length).map_or_else(fail, |()| 0);
         }
-        result
+        call(fd, address, length)
     }
 }
 
@@ -167,6 +209,13 @@ unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
+    if level == SOL_SOCKET
+        && options::is_inherited(name)
+        && let Some(hub) = table::listener(fd)
+    {
+        // Before it counts: another thread may accept a connection that has it at once.
+        hub.option_set();
+    }
     // SAFETY: the caller's contract is setsockopt(2)'s.
     let result = unsafe { next::setsockopt(fd, level, name, value, length) };
     if result == 0 && level == SOL_SOCKET {
@@ -178,10 +227,9 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
 /// The program has set a socket option of `fd`, of as many bytes at `value`, which the kernel has read.
 fn option_set(fd: c_int, name: c_int, value: *const c_void, length: socklen_t) {
     table::note_option(fd);
-    if options::is_inherited(name)
-        && let Some(hub) = table::listener(fd)
-    {
-        hub.option_set();
+    if options::is_secret(name) && matches!(table::get(fd), None | Some(Slot::Early(_))) {
+        // When it connects, nothing tells of it.
+        table::leave(fd);
     }
     if let Some(stream) = table::stream(fd) {
         let receive = matches!(name, libc::SO_RCVTIMEO | libc::SO_RCVTIMEO_NEW);

@@ -233,7 +233,7 @@ impl Hub {
         }
     }
 
-    /// This process has set an option of the listening socket that connections have from it.
+    /// This process sets an option of the listening socket that connections have from it.
     pub fn option_set(&self) {
         self.ledger.family().option_set.store(1, Relaxed);
     }

@@ -20,10 +20,17 @@ const INHERITED: usize = 4;
 const SO_PASSPIDFD: c_int = 76;
 /// Linux 6.16: whether descriptors are let in.
 const SO_PASSRIGHTS: c_int = 83;
+/// Linux 6.17: receives tell how much is left. Whether it is set nobody can ask.
+const SO_INQ: c_int = 84;
 
 /// Whether only the kernel can honour the option of this name.
 pub fn is_kernel_only(name: c_int) -> bool {
-    KERNEL_ONLY.iter().any(|(only, _)| *only == name)
+    is_secret(name) || KERNEL_ONLY.iter().any(|(only, _)| *only == name)
+}
+
+/// Whether it is one of which a socket does not tell whether it is set.
+pub fn is_secret(name: c_int) -> bool {
+    name == SO_INQ
 }
 
 /// Whether an accepted socket has it from the listening one, too.

@@ -78,6 +78,40 @@ fn addresses_are_a_plain_clients() {
     });
 }
 
+/// What a call on an address answers that has so much room, in a buffer of sevens, or no length; and whether what it says, if anything, is an address without a name.
+fn unnamed(capacity: Option<i32>, call: impl Fn(*mut libc::sockaddr, *mut socklen_t) -> i32) -> (bool, i32, [u8; 24], socklen_t) {
+    let (mut buffer, mut length) = ([7; 24], capacity.unwrap_or_default() as socklen_t);
+    let answer = call(buffer.as_mut_ptr().cast(), if capacity.is_some() { &raw mut length } else { std::ptr::null_mut() });
+    let error = if answer < 0 { errno() } else { 0 };
+    if answer > 2 {
+        call!(close(answer));
+    }
+    (answer >= 0, error, buffer, length)
+}
+
+#[test]
+fn a_name_that_is_hidden_leaves_no_trace() {
+    hooked(|| {
+        let _step = Step::begin("addresses");
+        let answers = |server: &Server| -> Vec<_> {
+            let c = server.fresh_connection();
+            let capacities = [Some(24), Some(3), Some(2), Some(1), Some(0), Some(-1), None];
+            let told = capacities.map(|capacity| {
+                let client = server.connect();
+                let accepted = unnamed(capacity, |to, length| call!(accept(server.listener, to, length)));
+                call!(close(client));
+                [
+                    accepted,
+                    unnamed(capacity, |to, length| call!(getpeername(c.server, to, length))),
+                    unnamed(capacity, |to, length| call!(getsockname(c.client, to, length))),
+                ]
+            });
+            told.into_iter().flatten().collect()
+        };
+        assert_eq!(answers(&Server::listen()), answers(&Server::listen_elsewhere()));
+    });
+}
+
 #[test]
 fn credentials_are_the_peers() {
     hooked(|| {
