@@ -7,8 +7,10 @@ use crate::{
     table::{self, Slot},
 };
 use libc::{PR_SET_SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_SET_MODE_STRICT};
+use slipway_transport::stream::Stream;
 use std::{
     ffi::{c_int, c_long, c_ulong},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,18 +21,19 @@ real! {
 /// How long threads that were woken by the end of their line get to be back in calls of the program's own. One that sleeps on its socket is not woken.
 const GRACE: Duration = Duration::from_millis(10);
 
-/// Threads that slept on a connection are awake by now, and make calls that a filter for them, too (SECCOMP_FILTER_FLAG_TSYNC), may forbid.
-fn await_sleepers() {
-    let (start, is_slept_on) = (Instant::now(), |slot| matches!(slot, Slot::Stream(stream) if stream.is_slept_on()));
-    while start.elapsed() < GRACE && table::used().filter_map(table::get).any(is_slept_on) {
+/// Threads that slept on these connections' lines are awake by now, and make calls that a filter for them, too (SECCOMP_FILTER_FLAG_TSYNC), may forbid.
+fn await_sleepers(lined: &[Arc<Stream>]) {
+    let start = Instant::now();
+    while start.elapsed() < GRACE && lined.iter().any(|stream| stream.is_slept_on()) {
         rustix::thread::sched_yield();
     }
 }
 
 /// All connections go back to their sockets, and nobody finds the hubs any more.
 fn leave() {
+    let lined: Vec<_> = table::used().filter_map(table::stream).filter(|stream| stream.line_socket().is_open()).collect();
     leave_all();
-    await_sleepers();
+    await_sleepers(&lined);
     // With what they have of the hubs, before those end.
     for fd in table::used() {
         if matches!(table::get(fd), Some(Slot::Set(set)) if set.leave()) {

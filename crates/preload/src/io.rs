@@ -13,9 +13,13 @@ use rustix::{
     io::Errno,
     time::Timespec,
 };
-use slipway_transport::{call, stream::Stream};
+use slipway_transport::{
+    call::{self, Told},
+    stream::Stream,
+};
 use smallvec::SmallVec;
 use std::{
+    cell::Cell,
     ffi::{c_char, c_int, c_void},
     os::fd::BorrowedFd,
     time::Duration,
@@ -76,7 +80,8 @@ unsafe fn reading(fd: c_int, to: &mut [iovec], flags: c_int, real: impl Fn() -> 
             }
             // SAFETY: the caller's promise.
             let slices = unsafe { borrowed_slices(to) };
-            match call::receive(stream, fd, slices, flags, None, &Process) {
+            let own = || usize::try_from(real()).map_err(|_| last_error());
+            match call::receive(stream, fd, slices, flags, Told::Bytes(&own), &Process) {
                 Ok(Some(got)) => got.bytes as ssize_t,
                 Ok(None) => real(),
                 Err(error) => fail(error) as ssize_t,
@@ -157,7 +162,9 @@ unsafe extern "C-unwind" fn recvfrom(
     from: *mut sockaddr,
     space: *mut socklen_t,
 ) -> ssize_t {
+    let is_named = Cell::new(false);
     let real = || {
+        is_named.set(true);
         // SAFETY: as recvfrom(2).
         unsafe {
             let capacity = capacity(space);
@@ -171,7 +178,8 @@ unsafe extern "C-unwind" fn recvfrom(
     }
     // SAFETY: the caller's contract, for its buffers.
     let n = unsafe { reading(fd, &mut [iovec { iov_base: to, iov_len: length }], flags, real) };
-    if n >= 0 && !from.is_null() && table::find(fd).is_some_and(|found| found.stream().is_some()) {
+    // Else the kernel has said whose they are.
+    if n >= 0 && !from.is_null() && !is_named.get() {
         // SAFETY: the caller's out parameters.
         unsafe { sender(fd, n, from, space) };
     }

@@ -2,8 +2,7 @@
 
 use crate::{
     epoll::next::{epoll_pwait, epoll_pwait2},
-    io::next::recv,
-    poll::next::ppoll,
+    poll::next::{poll, ppoll},
     real::last_error,
     signals::{self, mark},
 };
@@ -30,6 +29,8 @@ const FINE: Duration = Duration::from_millis(2);
 pub struct Waiting {
     mark: Mark,
     mask: *const sigset_t,
+    /// The program's call has no mask: poll(2) in it is the kernel's of that name, as a filter of its calls lets that in.
+    is_poll: bool,
     /// The kernel's events, kept from one look to the next.
     pub raw: Vec<epoll_event>,
 }
@@ -38,10 +39,19 @@ fn spec(time: Duration) -> timespec {
     timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: time.subsec_nanos().into() }
 }
 
+fn milliseconds(timeout: Option<Duration>) -> c_int {
+    timeout.map_or(-1, |time| c_int::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX))
+}
+
 impl Waiting {
     /// It begins. `mask` is the program's own argument, or null.
     pub fn new(mask: *const sigset_t) -> Self {
-        Self { mark: mark(), mask, raw: Vec::new() }
+        Self { mark: mark(), mask, is_poll: false, raw: Vec::new() }
+    }
+
+    /// It begins in a call like poll(2), which has no mask.
+    pub fn by_poll() -> Self {
+        Self { is_poll: true, ..Self::new(std::ptr::null()) }
     }
 
     /// As a signal would have ended the kernel's wait.
@@ -55,10 +65,16 @@ impl Kernel for Waiting {
         if self.interrupted(timeout) {
             return Err(Errno::INTR);
         }
-        let time = timeout.map(spec);
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the entries have pollfd's layout; the mask is the program's own argument.
-        let n = unsafe { ppoll(entries.as_mut_ptr().cast(), entries.len() as nfds_t, time, self.mask) };
+        let (fds, count) = (entries.as_mut_ptr().cast(), entries.len() as nfds_t);
+        let n = if self.is_poll && timeout.is_none_or(|time| time >= FINE || time.is_zero()) {
+            // SAFETY: the entries have pollfd's layout.
+            unsafe { poll(fds, count, milliseconds(timeout)) }
+        } else {
+            let time = timeout.map(spec);
+            let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+            // SAFETY: as above; the mask is the program's own argument.
+            unsafe { ppoll(fds, count, time, self.mask) }
+        };
         usize::try_from(n).map_err(|_| last_error())
     }
 
@@ -75,9 +91,8 @@ impl Kernel for Waiting {
         let mut n = fine.map_or(-1, |time| unsafe { epoll_pwait2(set, raw, room, &raw const time, self.mask) });
         // Linux before 5.11 has no such call.
         if fine.is_none() || n < 0 && last_error() == Errno::NOSYS {
-            let ms = timeout.map_or(-1, |time| c_int::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
             // SAFETY: as above.
-            n = unsafe { epoll_pwait(set, raw, room, ms, self.mask) };
+            n = unsafe { epoll_pwait(set, raw, room, milliseconds(timeout), self.mask) };
         }
         let n = usize::try_from(n).map_err(|_| last_error())?;
         out.extend(self.raw[..n].iter().map(|event| Event { events: event.events, data: event.u64 }));
@@ -102,13 +117,7 @@ pub struct Process;
 
 impl Program for Process {
     fn wait(&self) -> impl Kernel {
-        Waiting::new(std::ptr::null())
-    }
-
-    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno> {
-        // SAFETY: the buffer is that of the program's call.
-        let n = unsafe { recv(fd.as_raw_fd(), to.as_mut_ptr().cast(), to.len(), 0) };
-        usize::try_from(n).map_err(|_| last_error())
+        Waiting::by_poll()
     }
 
     fn raise_sigpipe(&self) {

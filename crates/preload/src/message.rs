@@ -9,7 +9,7 @@ use crate::{
 };
 use libc::{MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t};
 use rustix::io::Errno;
-use slipway_transport::call;
+use slipway_transport::call::{self, Told};
 use smallvec::SmallVec;
 use std::{
     ffi::{c_int, c_uint},
@@ -138,7 +138,7 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
             // SAFETY: the program's buffers.
             let slices = unsafe { borrowed_slices(&mut list) };
             let has_control = !header.msg_control.is_null() && header.msg_controllen > 0;
-            match call::receive(stream, x, slices, flags, Some(has_control), &Process) {
+            match call::receive(stream, x, slices, flags, Told::Message(has_control), &Process) {
                 Ok(None) => real(),
                 Ok(Some(got)) => {
                     let bytes = got.bytes as ssize_t;

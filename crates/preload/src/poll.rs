@@ -45,7 +45,7 @@ fn wait(
     poll_ours(entries, &ours, timeout, kernel)
 }
 
-/// poll(2) over the program's entries; `real` if none of them is ours.
+/// poll(2) over the program's entries, in a wait that it `begin`s; `real` if none of them is ours.
 ///
 /// # Safety
 /// As poll(2).
@@ -53,7 +53,7 @@ unsafe fn hooked(
     fds: *mut pollfd,
     count: nfds_t,
     timeout: Option<Duration>,
-    mask: *const sigset_t,
+    begin: impl Fn() -> Waiting,
     real: impl Fn() -> c_int,
 ) -> c_int {
     if fds.is_null() || count == 0 || count > 1 << 20 {
@@ -67,14 +67,14 @@ unsafe fn hooked(
         if let Some(ours) = found.as_ref().and_then(Found::ours) {
             return waiting(|| match ours {
                 Ours::Stream(stream) if ready(stream, &mut entries[0]) => 1,
-                _ => answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))),
+                _ => answer(poll_ours(entries, &[(0, ours)], timeout, &mut begin())),
             });
         }
     }
     // There may be sets among them that are not known yet.
     UNSEEN.wait(|| {
         let ours = concerned(entries);
-        if ours.is_empty() { real() } else { waiting(|| answer(wait(entries, &ours, timeout, &mut Waiting::new(mask)))) }
+        if ours.is_empty() { real() } else { waiting(|| answer(wait(entries, &ours, timeout, &mut begin()))) }
     })
 }
 
@@ -90,7 +90,7 @@ unsafe extern "C-unwind" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int
     // SAFETY: the caller's contract is poll(2)'s.
     let real = || unsafe { next::poll(fds, count, timeout) };
     // SAFETY: as above.
-    unsafe { hooked(fds, count, u64::try_from(timeout).ok().map(Duration::from_millis), std::ptr::null(), real) }
+    unsafe { hooked(fds, count, u64::try_from(timeout).ok().map(Duration::from_millis), Waiting::by_poll, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *con
     // SAFETY: as above.
     let Ok(timeout) = (unsafe { duration(timeout) }) else { return real() };
     // SAFETY: as above.
-    unsafe { hooked(fds, count, timeout, mask, real) }
+    unsafe { hooked(fds, count, timeout, || Waiting::new(mask), real) }
 }
 
 #[unsafe(no_mangle)]

@@ -4,6 +4,7 @@
 use crate::{
     epoll::Event,
     hub::Hub,
+    options::timeouts,
     serving::poll_serving,
     stream::{How, NAP, Received, Stream, now},
     wait::{Kernel, Member, PollEntry, wait},
@@ -21,18 +22,26 @@ pub trait Program {
     /// A wait of the calling thread begins.
     fn wait(&self) -> impl Kernel;
 
-    /// recv(2) without flags, in which the thread may be cancelled.
-    ///
-    /// # Errors
-    /// As recv(2).
-    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno>;
-
     /// Raises SIGPIPE in the calling thread.
     fn raise_sigpipe(&self);
 }
 
-/// When a call ends that begins to wait now, by a time-out in microseconds; 0 is none.
-fn due(timeout_us: u64) -> Option<u64> {
+/// What the caller of a receive is told.
+#[derive(Clone, Copy)]
+pub enum Told<'a> {
+    /// Bytes alone. This makes the call that the program made, in which the thread may be cancelled: how many came.
+    Bytes(&'a dyn Fn() -> Result<usize, Errno>),
+    /// As by recvmsg(2): descriptors, too, if it has a buffer for them.
+    Message(bool),
+}
+
+/// When a call ends that begins to wait now for `want`, by the socket's time-out. Before there is a line, the hooks may not have seen that set.
+fn due(stream: &Stream, fd: BorrowedFd<'_>, want: PollFlags) -> Option<u64> {
+    if stream.is_quiet() {
+        stream.learn_timeouts(|| timeouts(fd));
+    }
+    let (receive, send) = stream.timeouts();
+    let timeout_us = if want == PollFlags::OUT { send } else { receive };
     (timeout_us != 0).then(|| now().saturating_add(timeout_us.saturating_mul(1000)))
 }
 
@@ -144,25 +153,23 @@ pub fn finds_nothing(stream: &Stream, fd: BorrowedFd<'_>, flags: c_int) -> bool 
     !waits && flags & MSG_OOB == 0 && stream.finds_nothing(fd)
 }
 
-/// A receive of bytes alone that waits, however long, before there is a line: the kernel's. None if it is another, or the line has just come.
+/// A receive of bytes alone that waits, however long, before there is a line: the program's own, as the kernel may have to make it again after a signal, when
+/// no other is allowed any more. None if it is another, or the line has just come.
 fn receive_waiting(
     stream: &Stream,
     fd: BorrowedFd<'_>,
-    to: &mut [IoSliceMut<'_>],
     flags: c_int,
-    program: &impl Program,
+    own: &dyn Fn() -> Result<usize, Errno>,
 ) -> Option<Result<Received, Errno>> {
-    let [to] = to else { return None };
-    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking() && stream.timeouts().0 == 0;
+    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
     if !waits || !stream.is_quiet() {
         return None;
     }
-    let result = stream.receive_waiting(fd, || program.receive(fd, to))?;
+    let result = stream.receive_waiting(fd, own)?;
     Some(result.map(|bytes| Received { bytes, ..Received::default() }))
 }
 
-/// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: whether the caller has a buffer for them; None if it
-/// is told of bytes alone. Gives None where the kernel must do it, on the socket.
+/// Receives as recvmsg(2) does on the socket, with its flags. Gives None where the kernel must do it, on the socket.
 ///
 /// # Errors
 /// As recvmsg(2).
@@ -171,7 +178,7 @@ pub fn receive(
     fd: BorrowedFd<'_>,
     to: &mut [IoSliceMut<'_>],
     flags: c_int,
-    descriptors: Option<bool>,
+    told: Told<'_>,
     program: &impl Program,
 ) -> Result<Option<Received>, Errno> {
     if flags & MSG_OOB != 0 {
@@ -181,16 +188,20 @@ pub fn receive(
     let peek = flags & MSG_PEEK != 0;
     let all = flags & MSG_WAITALL != 0 && !peek;
     // Descriptors end a receive of all, with a buffer or without.
-    let how = How { peek, descriptors: descriptors == Some(true), bare: descriptors.is_none() && !all };
+    let own = match told {
+        Told::Bytes(own) if !all => Some(own),
+        _ => None,
+    };
+    let how = How { peek, descriptors: matches!(told, Told::Message(true)), bare: own.is_some() };
     let want: usize = if all { to.iter().map(|slice| slice.len()).sum() } else { 0 };
     let mut total = Received::default();
     let mut rest = to;
     // The time is the call's, however many pieces it takes.
     let mut ends = None;
     // A call that finds something says nothing of how its program waits.
-    let (is_bare, mut waits) = (how.bare && !peek, stream.was_waited_for());
+    let (own, mut waits) = (own.filter(|_| !peek), stream.was_waited_for());
     loop {
-        let waited = if waits && is_bare { receive_waiting(stream, fd, rest, flags, program) } else { None };
+        let waited = own.filter(|_| waits).and_then(|own| receive_waiting(stream, fd, flags, own));
         // The kernel has waited as long as it was to, or not at all, if the hooks have not seen O_NONBLOCK or a time-out set.
         if let Some(Err(error)) = waited {
             if error == Errno::AGAIN {
@@ -211,11 +222,11 @@ pub fn receive(
                 IoSliceMut::advance_slices(&mut rest, got.bytes);
             }
             Err(Errno::AGAIN) if may_wait(stream, fd, flags) => {
-                if !waits && is_bare && stream.is_quiet() {
+                if !waits && own.is_some() && stream.is_quiet() {
                     waits = true;
                     continue;
                 }
-                let end = *ends.get_or_insert_with(|| due(stream.timeouts().0));
+                let end = *ends.get_or_insert_with(|| due(stream, fd, PollFlags::IN));
                 match block(stream, fd, PollFlags::IN, end, total.bytes, program) {
                     Ok(()) => {}
                     Err(_) if total.bytes > 0 => return Ok(Some(total)),
@@ -265,7 +276,7 @@ pub fn send(
             }
             Err(Errno::AGAIN) if may_wait(stream, fd, flags) => {
                 waited = true;
-                block(stream, fd, PollFlags::OUT, due(stream.timeouts().1), sent, program)
+                block(stream, fd, PollFlags::OUT, due(stream, fd, PollFlags::OUT), sent, program)
             }
             Err(error) => Err(error),
         };

@@ -74,8 +74,9 @@ pub struct Unused(&'static AtomicU32);
 
 impl Unused {
     /// One that goes on: those that come may, too.
-    pub fn was_used(&self) {
+    pub fn was_used(self) {
         self.0.store(0, Relaxed);
+        std::mem::forget(self);
     }
 }
 
@@ -175,7 +176,7 @@ impl Offer {
                 Stream::offered(line, pid, self.to.is_foreign(listener), nonblocking).ok()
             }
             None => {
-                let prospect = Prospect::Client { to: self.to, listener, unused: Unused(self.unused) };
+                let prospect = Prospect::Client { to: self.to, listener, unused: Some(Unused(self.unused)) };
                 Stream::quiet(prospect, None, nonblocking, false).ok()
             }
         }
@@ -264,6 +265,15 @@ fn parse(name: &[u8]) -> Option<[u8; TOKEN]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_that_goes_on_is_not_counted() {
+        static COUNT: AtomicU32 = AtomicU32::new(7);
+        drop(Unused(&COUNT));
+        assert_eq!(COUNT.load(Relaxed), 8);
+        Unused(&COUNT).was_used();
+        assert_eq!(COUNT.load(Relaxed), 0);
+    }
 
     #[test]
     fn names() {

@@ -12,7 +12,7 @@ use crate::{
         Server,
         calls::{call, child, close_all, good, join, read_up_to, until_asleep, write_all},
         connection::{Connection, watch},
-        hooked,
+        hooked, hooked_with,
         watchdog::Step,
     },
     waiting::{epoll, epoll_set},
@@ -198,6 +198,50 @@ fn threads_that_sleep_are_back_in_their_own_calls() {
             assert_eq!(reader.join().expect("the reader"), [b'x'; 20]);
             server.connect();
             acceptor.join().expect("the acceptor");
+            true
+        }));
+    });
+}
+
+/// The kernel makes a call again, after a signal, that it let in before there was a filter.
+#[test]
+fn a_thread_that_sleeps_on_its_socket_is_in_its_own_call() {
+    hooked_with(&[("SLIPWAY_X11_AFTER", "64")], || {
+        let _step = Step::begin("a filter beside sleepers without a line");
+        join(child(|| {
+            crate::waiting::handle(libc::SIGUSR1, libc::SA_RESTART);
+            let server = Server::listen();
+            let [read, polled] = [server.fresh_connection(), server.fresh_connection()];
+            let (tell, told) = mpsc::channel();
+            let number = tell.clone();
+            let (reads, polls) = (read.client, polled.client);
+            let reader = thread::spawn(move || {
+                let _ = number.send(call!(syscall(libc::SYS_gettid)));
+                read_up_to(reads, 1)
+            });
+            let poller = thread::spawn(move || {
+                let _ = tell.send(call!(syscall(libc::SYS_gettid)));
+                crate::support::calls::poll(&[(polls, libc::POLLIN)], -1)
+            });
+            let threads: Vec<_> = told.iter().take(2).collect();
+            threads.into_iter().for_each(until_asleep);
+            let time = || {
+                let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                good(call!(clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time)));
+                time.tv_sec * 1_000_000_000 + time.tv_nsec
+            };
+            let start = time();
+            forbid(&FORBIDDEN, &|program| by_number(SECCOMP_FILTER_FLAG_TSYNC, program));
+            // Nobody has to wake for it.
+            assert!(time() - start < 5_000_000);
+            let id = std::os::unix::thread::JoinHandleExt::as_pthread_t(&reader);
+            for _ in 0..100 {
+                assert_eq!(call!(pthread_kill(id, libc::SIGUSR1)), 0);
+            }
+            write_all(read.server, b"x");
+            assert_eq!(reader.join().expect("the reader"), b"x");
+            write_all(polled.server, b"x");
+            assert_eq!(poller.join().expect("the poller"), Ok(vec![libc::POLLIN]));
             true
         }));
     });

@@ -86,6 +86,55 @@ fn an_option_that_no_hook_sees_set() {
     });
 }
 
+#[test]
+fn a_time_out_that_no_hook_sees_set() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "all"), ("SLIPWAY_X11_AFTER", "64")], || {
+        let _step = Step::begin("SO_RCVTIMEO by setsockopt's number");
+        let name = format!("\0slipway-unseen-time-{}", std::process::id()).into_bytes();
+        let server = Server::listen_at(&name);
+        let (client, time) = (socket(), libc::timeval { tv_sec: 0, tv_usec: 1000 });
+        for name in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+            let size = size_of::<libc::timeval>();
+            assert_eq!(call!(syscall(libc::SYS_setsockopt, client, libc::SOL_SOCKET, name, &raw const time, size)), 0);
+        }
+        good(connect(client, &name));
+        let accepted = server.accept();
+        let mut byte = [0u8; 1];
+        let mut buffers = [libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 }; 2];
+        // SAFETY: a header of zeros is valid.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (buffers.as_mut_ptr(), 2);
+        assert_eq!((call!(recvmsg(client, &raw mut message, 0)), errno()), (-1, libc::EAGAIN));
+        assert_eq!((call!(readv(client, buffers.as_ptr(), 2)), errno()), (-1, libc::EAGAIN));
+        assert_eq!((call!(recv(client, byte.as_mut_ptr().cast(), 1, libc::MSG_WAITALL)), errno()), (-1, libc::EAGAIN));
+        let many = [0u8; 1 << 20];
+        assert!(call!(send(client, many.as_ptr().cast(), many.len(), 0)) < many.len() as isize);
+        close_all([client, accepted]);
+    });
+}
+
+/// Linux 6.17: SO_INQ, which a socket does not tell of.
+#[test]
+fn an_option_that_nobody_can_ask_for() {
+    hooked(|| {
+        let _step = Step::begin("SO_INQ");
+        let (server, on) = (Server::listen(), 1);
+        let set = |fd| call!(setsockopt(fd, libc::SOL_SOCKET, 84, (&raw const on).cast(), 4));
+        let client = socket();
+        if set(client) != 0 {
+            return eprintln!("not run: the kernel has no SO_INQ");
+        }
+        good(connect(client, &server.name));
+        let before = Connection { client, server: server.accept() };
+        let after = server.connection();
+        good(set(after.client));
+        for c in [&before, &after] {
+            (0..200).for_each(|_| c.exchange());
+        }
+        assert_eq!(server.transports(), [Transport::Socket; 2]);
+    });
+}
+
 /// As Bun does: the C library's calls, but for the wait.
 #[test]
 fn a_set_that_is_waited_for_past_the_hooks_has_nothing_of_ours() {

@@ -54,10 +54,6 @@ impl Program for Fake<'_> {
         Sleeping(self)
     }
 
-    fn receive(&self, fd: BorrowedFd<'_>, to: &mut [u8]) -> Result<usize, Errno> {
-        Ok(rustix::net::recv(fd, to, rustix::net::RecvFlags::empty())?.0)
-    }
-
     fn raise_sigpipe(&self) {
         self.sigpipes.set(self.sigpipes.get() + 1);
     }
@@ -81,7 +77,7 @@ impl Ends {
     fn take(&self, flags: c_int, room: usize, fake: &Fake<'_>) -> Result<Option<Vec<u8>>, Errno> {
         let mut buffer = vec![0; room];
         let to = &mut [IoSliceMut::new(&mut buffer)];
-        let got = receive(&self.server.0, self.server.1.as_fd(), to, flags, Some(false), fake)?;
+        let got = receive(&self.server.0, self.server.1.as_fd(), to, flags, Told::Message(false), fake)?;
         Ok(got.map(|got| buffer[..got.bytes].to_vec()))
     }
 }
@@ -121,9 +117,12 @@ fn a_receive_that_waits_before_there_is_a_line_is_one_call_of_the_kernel() {
     let (stream, socket, peer) = quiet();
     stream.set_nonblocking(false);
     let take = |fake: &Fake<'_>| {
-        let mut buffer = [0; 9];
-        let got = receive(&stream, socket.as_fd(), &mut [IoSliceMut::new(&mut buffer)], 0, None, fake);
-        got.map(|got| got.map(|got| buffer[..got.bytes].to_vec()))
+        let (mut buffer, mut room) = ([0; 9], [0; 9]);
+        let kernels = RefCell::new(&mut room);
+        let own = || rustix::io::read(&socket, &mut kernels.borrow_mut()[..]);
+        let got = receive(&stream, socket.as_fd(), &mut [IoSliceMut::new(&mut buffer)], 0, Told::Bytes(&own), fake);
+        let came = |got: Received| if room[0] != 0 { room } else { buffer }[..got.bytes].to_vec();
+        got.map(|got| got.map(came))
     };
     let put = |bytes: &[u8]| assert_eq!(rustix::io::write(&peer, bytes), Ok(bytes.len()));
     // What is there says nothing of how the program waits.

@@ -35,7 +35,7 @@ pub enum Prospect {
         /// Its peer in the kernel's eyes.
         listener: Credentials,
         /// It has not been used enough for that yet.
-        unused: Unused,
+        unused: Option<Unused>,
     },
     /// A server finds the offer.
     Server {
@@ -121,14 +121,12 @@ impl Stream {
                 return;
             }
             let mut waits = self.role == Role::Server;
-            let (line, then) = match &*prospect {
+            let (line, then) = match &mut *prospect {
                 // The hooks may not have seen what was set before it connected.
                 Some(Prospect::Client { .. }) if needs_kernel(fd) => (None, phase::PLAIN),
                 Some(Prospect::Client { to, listener, unused }) => {
-                    unused.was_used();
-                    let [receive, send] = timeouts(fd);
-                    self.set_timeout(true, receive);
-                    self.set_timeout(false, send);
+                    unused.take().into_iter().for_each(Unused::was_used);
+                    self.learn_timeouts(|| timeouts(fd));
                     let line = to.offer(*listener);
                     waits = matches!(&line, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
                     (line.ok(), phase::OFFERED)
@@ -223,6 +221,17 @@ mod tests {
         client.state.common.phase.store(phase::OFFERED, Relaxed);
         drop(client.attend_for_answer());
         assert_eq!(queued(), 0);
+    }
+
+    #[test]
+    fn a_time_out_that_another_thread_has_just_set_stays() {
+        let (stream, _socket, _peer) = quiet();
+        let asked = || {
+            stream.set_timeout(true, 5);
+            [0, 7]
+        };
+        stream.learn_timeouts(asked);
+        assert_eq!(stream.timeouts(), (5, 7));
     }
 
     #[test]

@@ -308,6 +308,15 @@ impl Stream {
         (self.state.common.receive_timeout.load(Relaxed), self.state.common.send_timeout.load(Relaxed))
     }
 
+    /// Keeps the time-outs that `ask` has from the kernel. What another thread sets meanwhile is newer.
+    pub fn learn_timeouts(&self, ask: impl FnOnce() -> [u64; 2]) {
+        let words = [&self.state.common.receive_timeout, &self.state.common.send_timeout];
+        let before = words.map(|word| word.load(Relaxed));
+        for ((word, before), now) in words.into_iter().zip(before).zip(ask()) {
+            let _ = word.compare_exchange(before, now, Relaxed, Relaxed);
+        }
+    }
+
     /// The program changed a time-out, in microseconds; 0 is none.
     pub fn set_timeout(&self, receive: bool, micros: u64) {
         let common = &self.state.common;

@@ -85,7 +85,7 @@ impl Stream {
         }
         let change = Change::begin(&rx.unfinished);
         let result = receive_simply(fd, to, how);
-        let bytes = self.count_quietly(&result.as_ref().map(|got| got.bytes).map_err(|error| *error));
+        let bytes = self.count_quietly(result.as_ref().map_or_else(|error| Err(*error), |got| Ok(got.bytes)));
         drop(change);
         if let Some(bytes) = bytes {
             self.count_use(fd, bytes);
@@ -104,8 +104,8 @@ impl Stream {
         fd: BorrowedFd<'_>,
         wait: impl FnOnce() -> Result<usize, Errno>,
     ) -> Option<Result<usize, Errno>> {
-        let place = 0;
-        let frame = (&raw const place).addr();
+        // An address in the frame of this wait.
+        let frame = (&raw const wait).addr();
         get_up_at_last(frame);
         let mut lying = self.enter_to_count(frame);
         if !self.is_quiet() {
@@ -114,7 +114,7 @@ impl Stream {
         self.note_wait();
         let result = wait();
         let guard = self.lock_receiving(Some(fd));
-        let bytes = self.count_quietly(&result);
+        let bytes = self.count_quietly(result);
         drop(guard);
         lying.counted();
         lying.get_up(false);
@@ -126,9 +126,9 @@ impl Stream {
     }
 
     /// Counts what the kernel has given, with the lock held: so many bytes, if it has given any or the end.
-    fn count_quietly(&self, result: &Result<usize, Errno>) -> Option<usize> {
+    fn count_quietly(&self, result: Result<usize, Errno>) -> Option<usize> {
         let rx = &self.state.rx;
-        match *result {
+        match result {
             Ok(bytes) => {
                 add(&rx.socket_bytes, bytes as u64);
                 add(&self.counts.received, bytes as u64);
