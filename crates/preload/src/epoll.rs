@@ -164,6 +164,13 @@ impl Early {
 /// What only the kernel does for a registration: EPOLLONESHOT, EPOLLWAKEUP and EPOLLEXCLUSIVE.
 const ALONE: c_int = libc::EPOLLONESHOT | libc::EPOLLWAKEUP | libc::EPOLLEXCLUSIVE;
 
+const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
+
+/// All that the kernel takes with EPOLLEXCLUSIVE, see epoll_ctl(2).
+const BESIDE_EXCLUSIVE: u32 =
+    (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLWAKEUP | libc::EPOLLET | libc::EPOLLEXCLUSIVE)
+        as u32;
+
 /// The registrations of `fd`, if it has no connection yet.
 pub fn early(fd: c_int) -> Option<Arc<Early>> {
     match table::get(fd) {
@@ -211,6 +218,12 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                 real()
             };
             match (operation, found.as_ref().and_then(Found::slot), wanted) {
+                // The kernel refuses it before it looks for the registration.
+                (EPOLL_CTL_ADD | EPOLL_CTL_MOD, _, Some((events, _)))
+                    if events & EXCLUSIVE != 0 && (operation == EPOLL_CTL_MOD || events & !BESIDE_EXCLUSIVE != 0) =>
+                {
+                    real()
+                }
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
                     let add = |set: &Arc<EpollSet>| set.takes(stream).then(|| set.add(fd, stream, events, data));
                     match set.map_or_else(|| add(&set_or_new(epfd)?), add) {
@@ -240,6 +253,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                     result
                 }
                 (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set {
+                    Some(set) if set.events(fd).is_some_and(|before| before & EXCLUSIVE != 0) => fail(Errno::INVAL),
                     Some(set) if set.modify(fd, events, data) => 0,
                     _ => yielding(),
                 },

@@ -407,3 +407,33 @@ fn an_end_without_hooks_gets_every_byte_and_no_other() {
         |outcome| assert!(!outcome.stderr.contains("slipway:"), "{}", outcome.stderr),
     );
 }
+
+#[test]
+fn an_exclusive_registration_is_alone_and_for_good() {
+    hooked(|| {
+        let _step = Step::begin("EPOLLEXCLUSIVE");
+        let server = Server::listen();
+        let answers = [Connection::plain(), server.fresh_connection(), server.connection()].map(|c| {
+            let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+            let control = |operation, events: i32| {
+                let mut event = libc::epoll_event { events: (events | libc::EPOLLIN) as u32, u64: 0 };
+                outcome(call!(epoll_ctl(set, operation, c.client, &raw mut event))).errno
+            };
+            let (exclusive, once) = (libc::EPOLLEXCLUSIVE, libc::EPOLLONESHOT);
+            let answers = [
+                control(libc::EPOLL_CTL_ADD, exclusive | once),
+                control(libc::EPOLL_CTL_ADD, libc::EPOLLRDHUP),
+                control(libc::EPOLL_CTL_MOD, exclusive),
+                control(libc::EPOLL_CTL_DEL, 0),
+                control(libc::EPOLL_CTL_ADD, exclusive | libc::EPOLLET),
+                control(libc::EPOLL_CTL_MOD, 0),
+                control(libc::EPOLL_CTL_DEL, 0),
+                control(libc::EPOLL_CTL_ADD, once),
+            ];
+            crate::support::calls::close_all([set]);
+            answers
+        });
+        assert_eq!(answers[0], [EINVAL, 0, EINVAL, 0, 0, EINVAL, 0, 0]);
+        assert_eq!(answers, [answers[0]; 3]);
+    });
+}

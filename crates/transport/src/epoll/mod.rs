@@ -333,6 +333,11 @@ impl EpollSet {
         }
     }
 
+    /// What the program has registered for the stream `fd`, if the set has it.
+    pub fn events(&self, fd: RawFd) -> Option<u32> {
+        locked(&self.state).entry(fd).filter(|entry| !entry.dormant).map(|entry| entry.events)
+    }
+
     /// EPOLL_CTL_MOD; false if the set has no such stream.
     pub fn modify(&self, fd: RawFd, events: u32, data: u64) -> bool {
         let mut state = locked(&self.state);
