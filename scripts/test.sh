@@ -19,6 +19,9 @@ step() {
     "$@" 2>&1 | tee -a "$log"
 }
 
+# Descriptors on their way are counted against this limit of an ordinary user's, over all processes, and many systems begin with 1,024.
+ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
+
 step "what the tests run" cargo build --workspace --all-targets --locked
 # A test that is run without this script builds what it needs.
 SLIPWAY_TESTS_BUILT=$(realpath "$target/debug")
