@@ -202,7 +202,7 @@ impl View {
             mkdirat(to.dir, to.name, Mode::RWXU)?;
             match copy_attributes(from, to, &below.stat) {
                 // What there is no room for stays below.
-                Ok(()) | Err(Errno::NOSPC | Errno::TOOBIG) => {}
+                Ok(()) | Err(Errno::NOSPC | Errno::DQUOT | Errno::TOOBIG) => {}
                 Err(error) => return Err(error),
             }
             if self.user != 0 {
@@ -284,7 +284,7 @@ impl View {
         if !self.link_shared(found, &temporary) {
             let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
             let source = || (!is_empty).then(|| self.open_to_read(found)).transpose();
-            if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, source) {
+            if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, true, source) {
                 let _ = remove_tree(to);
                 return Err(error);
             }

@@ -64,7 +64,8 @@ pub(crate) fn source(at: At<'_>) -> Result<OwnedFd, Errno> {
     openat(at.dir, at.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Makes `to` the same as `from`: not what is in a directory, and the contents of a regular file that `source` opens.
+/// Makes `to` the same as `from`: not what is in a directory, and the contents of a regular file that `source` opens. `is_copy` as for
+/// [`remove_given_rights`].
 ///
 /// # Errors
 /// Of the calls; what was begun is left.
@@ -72,9 +73,11 @@ pub(crate) fn copy_one(
     from: At<'_>,
     to: At<'_>,
     stat: &Stat,
+    is_copy: bool,
     source: impl FnOnce() -> Result<Option<OwnedFd>, Errno>,
 ) -> Result<(), Errno> {
     let kind = file_type(stat);
+    let own = Mode::RUSR | Mode::WUSR;
     match kind {
         FileType::Directory => mkdirat(to.dir, to.name, Mode::RWXU)?,
         FileType::Symlink => symlinkat(readlinkat(from.dir, from.name, Vec::new())?, to.dir, to.name)?,
@@ -82,13 +85,15 @@ pub(crate) fn copy_one(
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             // Before the new one is made: it may not be readable.
             let source = source()?;
-            let copy = openat(to.dir, to.name, flags, Mode::RUSR | Mode::WUSR)?;
+            let copy = openat(to.dir, to.name, flags, own)?;
             if let Some(source) = source {
                 copy_contents(&source, &copy, stat.st_size.cast_unsigned())?;
             }
         }
-        _ => mknodat(to.dir, to.name, kind, mode(stat), stat.st_rdev)?,
+        _ => mknodat(to.dir, to.name, kind, own, stat.st_rdev)?,
     }
+    // Until it gets its mode, these give nobody anything.
+    remove_given_rights(from, to, is_copy)?;
     copy_attributes(from, to, stat)
 }
 
@@ -152,20 +157,22 @@ pub(crate) fn move_dirs(from: At<'_>, to: At<'_>, flags: RenameFlags) -> Result<
     done
 }
 
-/// Sets as many as this user may, and the file system knows; a list of rights may name users whom a namespace doesn't have.
+/// Sets as many as this user may, and the file system knows; a list of rights may name users whom a namespace doesn't have. Where one fails, the
+/// others are set nevertheless.
 fn set_xattrs(to: At<'_>, xattrs: Xattrs) -> Result<(), Errno> {
-    // Those of users come first: a list of rights may take the right to write.
-    for (name, value) in xattrs.into_iter().rev() {
+    let mut all = Ok(());
+    // Lists of rights come before those of users, which may leave no room. Without its list, a file's mode would give its group more.
+    for (name, value) in xattrs {
         let set = || to.by_proc(|path| fs::lsetxattr(path, &name[..], &value, XattrFlags::empty()));
         // Links have none of those.
         match if name.starts_with(b"user.") { with_rights(to, set) } else { set() } {
             Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::INVAL) => {}
             // A label is for the system to give.
             Err(_) if name.starts_with(b"security.") => {}
-            Err(error) => return Err(error),
+            Err(error) => all = all.and(Err(error)),
         }
     }
-    Ok(())
+    all
 }
 
 /// Takes away the extended attributes that `from` doesn't have, but those that this user may not give.
@@ -194,10 +201,8 @@ pub(crate) fn remove_given_rights(from: At<'_>, to: At<'_>, is_copy: bool) -> Re
     Ok(())
 }
 
-/// Gives `to`, which is made of a copy of `original`, no more and no less of the extended attributes than that is to get: what its directory
-/// gives to new files goes, and what the copy's file system doesn't know comes.
-pub(crate) fn correct_xattrs(original: At<'_>, copy: At<'_>, to: At<'_>) -> Result<(), Errno> {
-    remove_other_xattrs(copy, to);
+/// Gives `to`, which is made of a copy of `original`, the extended attributes of that one which the copy's file system doesn't know.
+pub(crate) fn give_unknown_xattrs(original: At<'_>, copy: At<'_>, to: At<'_>) -> Result<(), Errno> {
     let mut unknown = xattrs(original);
     unknown.retain(|name, _| !knows_xattr(copy, name));
     if unknown.is_empty() {
@@ -205,10 +210,9 @@ pub(crate) fn correct_xattrs(original: At<'_>, copy: At<'_>, to: At<'_>) -> Resu
     }
     // A list of rights changes it.
     let old = mode(&to.stat()?);
-    for (name, value) in unknown {
-        let _ = with_rights(to, || to.by_proc(|path| fs::lsetxattr(path, &name[..], &value, XattrFlags::empty())));
-    }
-    set_mode(to, old)
+    let given = set_xattrs(to, unknown);
+    set_mode(to, old)?;
+    given
 }
 
 /// Whether this user gives an extended attribute to files: capabilities and the like only root does.
@@ -303,13 +307,14 @@ pub(crate) fn copy_linked(
     from: At<'_>,
     to: At<'_>,
     stat: &Stat,
+    is_copy: bool,
     source: impl FnOnce() -> Result<OwnedFd, Errno>,
     copied: Option<At<'_>>,
 ) -> Result<(), Errno> {
     if copied.is_some_and(|copied| fs::linkat(copied.dir, copied.name, to.dir, to.name, AtFlags::empty()).is_ok()) {
         return Ok(());
     }
-    copy_one(from, to, stat, || source().map(Some))
+    copy_one(from, to, stat, is_copy, || source().map(Some))
 }
 
 /// What is in a directory, without `.` and `..`.

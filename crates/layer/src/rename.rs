@@ -236,7 +236,14 @@ impl View {
                 let linked = copy::identity_of_linked(&found.stat);
                 let first = linked.and_then(|linked| copied.links.get(&linked)).map(|first| At { name: first.relative(), ..at });
                 if first.is_some() || !self.link_shared(found, to.relative()) {
-                    copy::copy_linked(self.at(found.place, &found.path), at, &found.stat, || self.open_to_read(found), first)?;
+                    copy::copy_linked(
+                        self.at(found.place, &found.path),
+                        at,
+                        &found.stat,
+                        true,
+                        || self.open_to_read(found),
+                        first,
+                    )?;
                     self.enter_copy(to.relative(), found)?;
                 }
                 if let Some(linked) = linked {

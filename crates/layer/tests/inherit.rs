@@ -4,11 +4,11 @@ use rustix::{
     fs::{CWD, FileType, Gid, Mode, OFlags, RenameFlags, XattrFlags, chown, lgetxattr, lsetxattr, openat},
     process::geteuid,
 };
-use slipway_layer::{Attribute, View};
+use slipway_layer::{Attribute, Rules, View};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 mod common;
-use common::{Bench, path};
+use common::{Bench, path, rights_list};
 
 /// The second of each pair is a name that was never there.
 const PAIRS: [(&str, &str); 3] = [("d/f", "d/g"), ("d/p", "d/q"), ("d/s", "d/t")];
@@ -146,5 +146,59 @@ fn what_is_kept_has_the_rights_that_it_has_in_the_layer() {
     bench.keep(&mut || {}).expect("keep");
     for (name, lists) in NAMES.into_iter().zip(lists) {
         assert_eq!(lists_of(&bench.host().join(name)), lists, "{name}");
+    }
+}
+
+#[test]
+fn what_is_prepared_has_no_rights_of_its_directorys() {
+    let mut is_known = true;
+    let bench = Bench::over(
+        |host| {
+            fs::create_dir_all(host.join("d/s")).expect("mkdir");
+            fs::write(host.join("d/s/f"), "old").expect("write");
+            is_known = give_list(&host.join("d"));
+        },
+        |_, view| {
+            let found = view.find(&path("d/s")).expect("find");
+            view.rename(&found, &path("d/t"), RenameFlags::empty()).expect("rename");
+        },
+    );
+    let mut seen = 0;
+    let mut step = || {
+        let mut dirs = vec![bench.host().join("d")];
+        while let Some(dir) = dirs.pop() {
+            for entry in fs::read_dir(dir).expect("list").map(|entry| entry.expect("entry").path()) {
+                if entry.to_string_lossy().contains("/.slipway-keep-") {
+                    assert!(lists_of(&entry).iter().all(Vec::is_empty), "{}", entry.display());
+                    seen += 1;
+                }
+                dirs.extend(entry.is_dir().then_some(entry));
+            }
+        }
+    };
+    bench.keep(&mut step).expect("keep");
+    assert!(seen > 1 || !is_known, "{seen}");
+}
+
+/// Where the layer's file system has no room for an attribute that the host's directory has.
+#[test]
+fn a_directorys_rights_do_not_need_room_for_its_other_attributes() {
+    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return };
+    let d = dir.path().join("d");
+    fs::create_dir(&d).expect("mkdir");
+    let list = rights_list();
+    let set = |name: &str, value: &[u8]| lsetxattr(&d, name, value, XattrFlags::empty()).is_ok();
+    let lists = ["system.posix_acl_access", "system.posix_acl_default"];
+    if !(set("user.x", &[0; 5000]) && set("user.y", &[0; 4000]) && lists.iter().all(|name| set(name, &list))) {
+        return;
+    }
+    let bench = Bench::over(|_| {}, |_, _| {});
+    let layer = bench.store.layer("l", true).expect("open");
+    let mut view = View::new(dir.path(), vec![layer], Rules::default()).expect("view");
+    view.make_dir(&path("d/new"), Mode::RWXU).expect("mkdir");
+    let copy = bench.store.dir().join("l/files/d");
+    for name in lists {
+        let mut value = [0; 100];
+        assert_eq!(lgetxattr(&copy, name, &mut value[..]).map(|len| value[..len].to_vec()), Ok(list.clone()), "{name}");
     }
 }

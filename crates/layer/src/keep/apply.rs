@@ -120,7 +120,11 @@ pub(super) fn stage(
         stat.st_mode = modes.get(path).copied().unwrap_or(stat.st_mode);
         step();
         if file_type(&stat) == FileType::Directory {
-            let made = host.beside(temp).and_then(|to| make(temp, &mut || mkdirat(to.at().dir, to.at().name, Mode::RWXU)));
+            let made = host.beside(temp).and_then(|to| {
+                make(temp, &mut || mkdirat(to.at().dir, to.at().name, Mode::RWXU))?;
+                // Also for what is made in it, which would get them, too.
+                copy::remove_given_rights(from, to.at(), is_copy(&stat))
+            });
             made.map_err(fail(shown))?;
             dirs.push((path, temp, stat));
         } else if let Some(name) = journal.links.get(temp)
@@ -135,8 +139,7 @@ pub(super) fn stage(
             let copied = linked.and_then(|linked| links.get(&linked)).map(|copied| host.beside(copied)).transpose();
             let made = copied.and_then(|copied| {
                 let (to, copied) = (host.beside(temp)?, copied.as_ref().map(Far::at));
-                make(temp, &mut || copy_linked(from, to.at(), &stat, || copy::source(from), copied))?;
-                copy::remove_given_rights(from, to.at(), is_copy(&stat))
+                make(temp, &mut || copy_linked(from, to.at(), &stat, is_copy(&stat), || copy::source(from), copied))
             });
             made.map_err(fail(shown))?;
             linked.and_then(|linked| links.insert(linked, temp));
@@ -144,11 +147,7 @@ pub(super) fn stage(
     }
     for (path, temp, stat) in dirs.into_iter().rev() {
         step();
-        let given = host.beside(temp).and_then(|to| {
-            let (from, to) = (view.at(top, path), to.at());
-            copy_attributes(from, to, &stat)?;
-            copy::remove_given_rights(from, to, is_copy(&stat))
-        });
+        let given = host.beside(temp).and_then(|to| copy_attributes(view.at(top, path), to.at(), &stat));
         given.map_err(fail(path))?;
     }
     let staged: HashMap<_, _> = journal.staged.iter().map(|(path, temp)| (temp, path)).collect();
@@ -162,14 +161,12 @@ pub(super) fn stage(
             Op::Rewrite { temp, old, .. } => {
                 step();
                 let stat = at.stat().map_err(fail(op.target()))?;
-                let copied = host
-                    .beside(old)
-                    .and_then(|old_at| make(old, &mut || copy::copy_one(at, old_at.at(), &stat, || copy::source(at).map(Some))));
-                // Both are to have what is written, and nothing of what their directory gives to new files.
+                let copied = host.beside(old).and_then(|old_at| {
+                    make(old, &mut || copy::copy_one(at, old_at.at(), &stat, true, || copy::source(at).map(Some)))
+                });
                 let given = copied.and_then(|()| {
-                    copy::correct_xattrs(at, at, host.beside(old)?.at())?;
                     let Some(path) = staged.get(temp) else { return Ok(()) };
-                    copy::correct_xattrs(at, view.at(top, path), host.beside(temp)?.at())
+                    copy::give_unknown_xattrs(at, view.at(top, path), host.beside(temp)?.at())
                 });
                 given.and_then(|()| may_write(at, &stat)).map(|()| 0)
             }
