@@ -54,7 +54,7 @@ for n in range(100):
     os.unlink(file(n))
     open(file(n), "w").close()
 beside(100, lambda n: os.unlink(file(n)), look_at_removed)
-print(wrong)
+print(wrong, flush=True)
 
 # A listing of a directory that this process made shows what was there all the time, and nothing of the layer's own.
 os.makedirs("made/dir")

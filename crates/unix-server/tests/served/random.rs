@@ -151,7 +151,7 @@ impl Random {
             8 => Call::Read(self.name()),
             9 => Call::Stat(self.name()),
             10 => Call::ReadLink(self.name()),
-            11 => Call::Mode(self.name(), [0o600, 0o755, 0o700][self.below(3)]),
+            11 => Call::Mode(self.name(), [0o710, 0o755, 0o700][self.below(3)]),
             12 => Call::Truncate(self.name(), self.below(100) as u32),
             _ => Call::List(self.name()),
         }
