@@ -1,4 +1,4 @@
-/* A library between the hooks and the C library. Its ppoll, once armed, raises SIGUSR1 and has found nothing, as when a
+/* A library between the hooks and the C library. Its poll, once armed, raises SIGUSR1 and has found nothing, as when a
    bell was meant for the hooks alone; and it notes the next one that would sleep. */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -9,26 +9,21 @@
 enum { IDLE, ARMED, RAISED, SLEPT };
 volatile int raises;
 
-int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    /* The kernel's writes the time back. */
-    struct timespec copy;
+    struct timespec time = {timeout / 1000, timeout % 1000 * 1000000L};
 
-    int sleeps = !time || time->tv_sec != 0 || time->tv_nsec != 0;
-
-    if (sleeps && raises == ARMED) {
+    if (timeout != 0 && raises == ARMED) {
         for (nfds_t i = 0; i < count; i++)
             fds[i].revents = 0;
         raises = RAISED;
         raise(SIGUSR1);
         return 0;
     }
-    if (sleeps && raises == RAISED) {
+    if (timeout != 0 && raises == RAISED) {
         raises = SLEPT;
         fds[0].revents = POLLIN;
         return 1;
     }
-    if (time)
-        copy = *time;
-    return (int) syscall(SYS_ppoll, fds, count, time ? &copy : NULL, mask, 8);
+    return (int) syscall(SYS_ppoll, fds, count, timeout < 0 ? NULL : &time, NULL, 8);
 }
