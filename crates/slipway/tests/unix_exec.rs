@@ -259,3 +259,13 @@ fn the_limit_on_the_size_of_files_is_the_commands() {
         assert_eq!(said(&[&[SLIPWAY, "unix", "--quiet", "--discard"], net, &["--"]].concat()), native, "{net:?}");
     }
 }
+
+#[test]
+fn what_is_kept_is_not_limited_in_size() {
+    let (dir, state) = (scratch_in_target(), scratch_in_target());
+    let script = "\"$0\" unix --quiet --new l -- sh -c 'echo text >file'; ulimit -Sf 0; \"$0\" unix keep l; cat file";
+    let mut command = Command::new("sh");
+    clean(command.args(["-c", script, SLIPWAY]).env("XDG_STATE_HOME", state.path()).current_dir(dir.path()));
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("1 name changed; the layer is gone\ntext\n", ""));
+}

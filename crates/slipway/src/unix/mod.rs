@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use slipway_layer::{Error, Kept, Store, TreePath};
+use slipway_unix::FileLimit;
 
 use crate::failure::{Failure, OWN, USAGE};
 
@@ -69,6 +70,8 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn keep(store: &Store, options: &args::KeepOptions) -> Result<u8, Failure> {
+    // A limit on the size of files that ends programs would end this one half way. One that can't be lifted is an error, and nothing is kept.
+    let _ = FileLimit::lift();
     let paths = options.paths.iter().map(|path| name(path)).collect::<Result<Vec<_>, _>>()?;
     match store.keep(&options.layer, Path::new(ROOT), &paths, &mut || {}).map_err(own)? {
         Kept::Done(count) => {
